@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from spdatoms.paper import datasets as datasets
     from spdatoms.paper import experiments as experiments
     from spdatoms.paper import plotting as plotting
+    from spdatoms.paper import reporting as reporting
 
 __all__: list[str] = []
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {}, ("baselines", "datasets", "experiments", "plotting")
+    __name__, {}, ("baselines", "datasets", "experiments", "plotting", "reporting")
 )

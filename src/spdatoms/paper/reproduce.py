@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from spdatoms import paper
 from spdatoms._utils.text import visible
 from spdatoms.cli.errors import INTERRUPTED
 from spdatoms.cli.options import (
@@ -27,9 +25,6 @@ from spdatoms.cli.options import (
 from spdatoms.cli.outputs import check_folder, check_outputs
 from spdatoms.cli.show import console as open_console
 from spdatoms.cli.show import record, say, show_lines, show_table
-
-if TYPE_CHECKING:
-    from spdatoms.paper.experiments import Experiment, Results
 
 ALL = "all"
 
@@ -104,107 +99,79 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment of the paper and print its table with the published figures."""
-    from spdatoms.paper.experiments import EXPERIMENTS
-
     if list_all or experiment is None:
         _list_experiments(experiment)
         return
     check_outputs([], [markdown], force=force)
-    options = {
-        "methods": _names(methods),
-        "parts": _names(parts),
-        "repeats": repeats,
-        "seed": seed,
-        "n_jobs": jobs,
-        "processes": processes,
-        "time_limit": time_limit,
-        "on_error": on_error.value,
-        "fresh": fresh,
-    }
+    compute = partial(
+        paper.experiments.run,
+        methods=_names(methods),
+        parts=_names(parts),
+        repeats=repeats,
+        seed=seed,
+        n_jobs=jobs,
+        processes=processes,
+        time_limit=time_limit,
+        on_error=on_error.value,
+        fresh=fresh,
+        progress=True,
+    )
     several = experiment == ALL
     if several and report_only and out is None and markdown is not None:
-        _write_pages(markdown, [])
+        _write_pages(markdown)
         return
-    asked = _Request(several, data, out, markdown, force, report_only, options)
-    shown = [_reproduce_one(name, asked) for name in (EXPERIMENTS if several else [experiment])]
-    if not any(shown):
+    errors = paper.experiments.experiment
+    shown = False
+    for name in paper.experiments.EXPERIMENTS if several else [experiment]:
+        folder = out / name if out is not None and several else out
+        if folder is not None:
+            check_folder(folder, data, paper.experiments.RESULTS_FILE, force=force)
+        try:
+            found = paper.experiments.get_experiment(name)
+            if report_only:
+                results = _earlier_results(found, folder)
+            else:
+                own = _data_of(found, data) if several and data else data
+                results = compute(found, own, out=folder)
+        except KeyboardInterrupt as interruption:
+            on = f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
+            say(f"interrupted: the same command {on}")
+            raise typer.Exit(INTERRUPTED) from interruption
+        except (errors.NoDataError, FileNotFoundError, errors.UnknownNameError) as error:
+            if not several:
+                refuse_if(isinstance(error, errors.UnknownNameError), str(error))
+                raise
+            say(f"{name}: left out. {error}")
+            continue
+        _print(found, results)
+        if folder is not None:
+            paper.reporting.write_folder(found, results, folder)
+            show_lines(f"Written to {folder}: report.html, results.json, results.csv and figures.")
+        if markdown is not None:
+            _write_pages(markdown, (found, results))
+        shown = True
+    if not shown:
         raise ValueError("There is nothing to show: no experiment could run on these data.")
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What is asked for, by the options of these names, and those of `run`.
-
-    Attributes
-    ----------
-    several : bool
-        Whether all experiments are to run: each has a folder of its own, and those without data are left out.
-    """
-
-    several: bool
-    data: Path | None
-    out: Path | None
-    markdown: Path | None
-    force: bool
-    report_only: bool
-    options: dict[str, Any]
-
-
-def _reproduce_one(name: str, asked: _Request) -> bool:
-    """Run an experiment, show and write its results; return whether it could run."""
-    from spdatoms.paper.experiments import RESULTS_FILE, NoDataError, get_experiment
-    from spdatoms.paper.experiments.experiment import UnknownNameError
-
-    folder = asked.out / name if asked.out is not None and asked.several else asked.out
-    if folder is not None:
-        check_folder(folder, asked.data, RESULTS_FILE, force=asked.force)
-    try:
-        with _resumed_later(asked.out):
-            experiment = get_experiment(name)
-            results = _results(experiment, folder, asked)
-    except (NoDataError, FileNotFoundError, UnknownNameError) as error:
-        if not asked.several:
-            refuse_if(isinstance(error, UnknownNameError), str(error))
-            raise
-        say(f"{name}: left out. {error}")
-        return False
-    _print(experiment, results)
-    _write(experiment, results, folder, asked.markdown)
-    return True
-
-
-@contextmanager
-def _resumed_later(out: Path | None) -> Iterator[None]:
-    """Let Ctrl-C end the command, and say how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt as interruption:
-        goes_on = f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
-        say(f"interrupted: the same command {goes_on}")
-        raise typer.Exit(INTERRUPTED) from interruption
-
-
-def _results(experiment: Experiment, folder: Path | None, asked: _Request) -> Results:
-    """Return the results of a run, or those of earlier runs only."""
-    from spdatoms.paper.experiments import RESULTS_FILE, SettingsError, read_results, run
-
-    data = _data_of(experiment, asked.data) if asked.several and asked.data else asked.data
-    if not asked.report_only:
-        return run(experiment, data, out=folder, progress=True, **asked.options)
+def _earlier_results(
+    experiment: paper.experiments.Experiment, folder: Path | None
+) -> paper.experiments.Results:
     if folder is None:
         raise ValueError("--report-only reports what is in a folder: give it by --out.")
-    if not (folder / RESULTS_FILE).is_file():
+    file = folder / paper.experiments.RESULTS_FILE
+    if not file.is_file():
         raise FileNotFoundError(f"There are no results in {folder}: run it first.")
-    results = read_results(folder / RESULTS_FILE)
+    results = paper.experiments.read_results(file)
     found = results.settings["experiment"]
     if found != experiment.name:
-        raise SettingsError(
+        raise paper.experiments.SettingsError(
             f"{folder} holds results of the experiment '{found}', not of '{experiment.name}'."
         )
     return results
 
 
-def _data_of(experiment: Experiment, data: Path) -> Path | None:
+def _data_of(experiment: paper.experiments.Experiment, data: Path) -> Path | None:
     """Return a folder of data sets if it has that of the experiment, or None if drawn data stand in for it."""
     if (data / experiment.subfolder).is_dir():
         return data
@@ -213,50 +180,35 @@ def _data_of(experiment: Experiment, data: Path) -> Path | None:
     raise FileNotFoundError(f"There is no folder '{experiment.subfolder}' in {data}.")
 
 
-def _write(
-    experiment: Experiment, results: Results, folder: Path | None, markdown: Path | None
+def _write_pages(
+    markdown: Path, *entries: tuple[paper.experiments.Experiment, paper.experiments.Results]
 ) -> None:
-    from spdatoms.paper.reporting import write_folder
-
-    if folder is not None:
-        write_folder(experiment, results, folder)
-        show_lines(f"Written to {folder}: report.html, results.json, results.csv and figures.")
-    if markdown is not None:
-        _write_pages(markdown, [(experiment, results)])
-
-
-def _write_pages(markdown: Path, entries: list[tuple[Experiment, Results]]) -> None:
-    from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
-    from spdatoms.paper.reporting import write_record
-
-    write_record(markdown, entries, list(map(get_experiment, EXPERIMENTS)))
+    known = list(map(paper.experiments.get_experiment, paper.experiments.EXPERIMENTS))
+    paper.reporting.write_record(markdown, entries, known)
 
 
 def _names(text: str | None) -> list[str] | None:
     return [name.strip() for name in text.split(",") if name.strip()] if text else None
 
 
-def _print(experiment: Experiment, results: Results) -> None:
-    from spdatoms.paper.reporting import narrow, remarks, tables, to_rich
-
+def _print(experiment: paper.experiments.Experiment, results: paper.experiments.Results) -> None:
     record("summaries", [vars(summary) for summary in results.summaries()], several=True)
     console = open_console()
     console.print(experiment.protocol, highlight=False, markup=False)
     note = experiment.embedded if results.settings["data"] == "embedded" else experiment.caveat
     if note:
         console.print(note, style="dim", highlight=False, markup=False)
-    for table in tables(experiment, results) if results.rows else ():
-        for part in narrow(table, console.width):
-            console.print(to_rich(part))
-    for remark in remarks(experiment, results):
+    for table in paper.reporting.tables(experiment, results):
+        for part in paper.reporting.narrow(table, console.width):
+            console.print(paper.reporting.to_rich(part))
+    for remark in paper.reporting.remarks(experiment, results):
         console.print(visible(remark), style="dim", highlight=False, markup=False)
     console.print(f"{results.settings['seconds']:.1f} seconds of fits and predictions.")
 
 
 def _list_experiments(name: str | None) -> None:
     """Print the names of all experiments, or what one is, needs and compares."""
-    from spdatoms.paper.experiments import EXPERIMENTS, get_experiment
-
+    get_experiment = paper.experiments.get_experiment
     if name is not None and name != ALL:
         experiment = get_experiment(name)
         data = f"{'embedded, or ' if experiment.embedded else ''}a folder with {experiment.wants}"
@@ -265,7 +217,7 @@ def _list_experiments(name: str | None) -> None:
         show_table(rows, title=f"{name}: {experiment.title}")
         record(name, dict(rows))
         return
-    experiments = {name: get_experiment(name) for name in EXPERIMENTS}
+    experiments = {name: get_experiment(name) for name in paper.experiments.EXPERIMENTS}
     listed = [
         (name, one.title, "embedded" if one.embedded else "--data", len(one.methods()))
         for name, one in experiments.items()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -306,6 +307,51 @@ def test_problems_stay_until_a_later_run_solves_them(monkeypatch, tmp_path):
     monkeypatch.setattr(Toy, "methods", lambda self: there | {"painter": painter})
     assert run(Toy(), repeats=1, out=tmp_path).problems == []
     assert read_results(tmp_path / "results.jsonl").problems == []
+
+
+def test_a_problem_stays_if_a_later_row_of_the_same_run_arrives(tmp_path):
+    settings, problem = {"experiment": "toy"}, "RSR-S: This needs 'moonlight'"
+    row = run(Toy(), repeats=1, methods=["RSR-S"]).rows[0]
+    file = ResultsFile(tmp_path / "results.jsonl", settings)
+    file.begin({})
+    file.add_problem("", "RSR-S", problem)
+    file.append(row)  # of another process, which began before
+    assert list(file.stopped) == [("", "RSR-S")]
+    for found in (file.results(settings), read_results(file.path)):
+        assert found.problems == [problem]
+        assert found.rows == [row]
+    # A run that goes on solves it, and one that does not get so far says nothing about it.
+    later = ResultsFile(file.path, settings)
+    later.begin({})
+    assert not later.stopped
+    assert later.results(settings).problems == [problem]
+    later.append(replace(row, repeat=1))
+    assert later.results(settings).problems == []
+    assert read_results(file.path).problems == []
+
+
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError, ImportError])
+def test_errors_of_methods_are_noted_where_an_experiment_says_so(monkeypatch, error):
+    def fail(self: Any, X: Any) -> Any:
+        raise error("did\nnot converge")
+
+    failing = type("Failing", (SPDSparseClassifier,), {"predict": fail})
+    there = Toy().methods() | {"fails": Method("fails", lambda setting: failing())}
+    monkeypatch.setattr(Toy, "methods", lambda self: there)
+    if error is not ImportError:
+        with pytest.raises(error, match="not converge"):
+            run(Toy(), repeats=1)
+    monkeypatch.setattr(Toy, "errors_are_noted", True)
+    results = run(Toy(), repeats=1)
+    assert len(results.of("", "RSR-J")) == 1
+    if error is ImportError:
+        assert results.problems == ["fails: did\nnot converge"]
+        return
+    (row,) = results.of("", "fails")
+    assert not row.scores
+    said = "fails: no accuracy in a division (LinAlgError: did not converge)"
+    assert said in remarks(Toy(), results)
+    assert tables(Toy(), results)[0].row("fails") == {"accuracy (%)": "–"}
 
 
 def test_rows_say_which_commit_and_how_busy_the_machine_was(monkeypatch, tmp_path):

@@ -10,7 +10,7 @@ from spdatoms import SPDSparseClassifier, suspect_labels
 from spdatoms.paper.experiments import LabelledViews, Results, Row, get_experiment, run
 from spdatoms.paper.protocols._corruption import FAULTS, with_faults
 from spdatoms.paper.protocols._imperfections import IMPERFECTIONS, UnusualVariance
-from spdatoms.paper.reporting import pictures, tables
+from spdatoms.paper.reporting import pictures, remarks, tables
 
 pytest.importorskip("matplotlib", reason="needs the extra plot")
 
@@ -156,3 +156,22 @@ def test_tables_pair_queries_of_repeats_that_all_methods_have() -> None:
     (_, best), (_, peer) = ((line.cells[0], line.cells[1:]) for line in data_sets.lines)
     assert best == ("75.0", "100.0", "–")
     assert peer == ("50.0 (-25.0 ± 25.0)", "0.0 (-100.0 ± 0.0)", "-62.5 ± 37.5")
+
+
+def test_a_repeat_without_scores_of_a_method_is_not_compared() -> None:
+    experiment, ours = get_experiment("imperfect"), "SPDEnsembleClassifier"
+    assert experiment.errors_are_noted
+    rows = [
+        _row("a: missing channels", ours, 0, s0="1111", s50="1101"),
+        _row("a: missing channels", "MDM", 0, s0="1110", s50="0101"),
+        _row("a: missing channels", ours, 1, s0="0000", s50="0000"),
+    ]
+    note = "no accuracy in a division (ValueError: singular)"
+    failed = Row("a: missing channels", "MDM", 1, 0, "", {}, 0.0, 0.0, note=note)
+    results = Results({"data": "folder"}, [*rows, failed])
+    means, _ = tables(experiment, results)
+    assert means.row(ours) == {"treatment": "refitted", "0%": "100.0", "50%": "75.0"}
+    assert remarks(experiment, results) == [f"MDM (a: missing channels): {note}"]
+    nothing = Results({"data": "folder"}, [failed])
+    assert tables(experiment, nothing) == []
+    assert pictures(experiment, nothing) == []

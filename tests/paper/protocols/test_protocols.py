@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from _folders import noise, save_image
 from spdatoms import SPDSparseClassifier
 from spdatoms.paper.experiments import (
     EXPERIMENTS,
+    Experiment,
     Method,
     NoDataError,
     Setting,
@@ -20,6 +23,7 @@ from spdatoms.paper.experiments import (
 )
 from spdatoms.paper.experiments.runner import seed_of
 from spdatoms.paper.protocols import _texture_blocks as blocks
+from spdatoms.paper.protocols import texture_dictionaries, textures
 from spdatoms.paper.protocols.faces import TESTS
 from spdatoms.paper.protocols.reidentification import matching_curve
 
@@ -41,6 +45,19 @@ def test_experiments_describe_themselves(name):
         assert set(row.deviations) <= set(row.scores)
         runnable = row.method in experiment.methods()
         assert runnable != row.cited, row.method
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_declarations_name_what_there_is(name):
+    experiment = get_experiment(name)
+    file = Path(sys.modules[type(experiment).__module__].__file__).with_suffix(".toml")
+    declared = tomllib.loads(file.read_text(encoding="utf-8"))
+    assert set(declared) <= set(Experiment.__annotations__)
+    named = {*experiment.own, *experiment.in_figure}
+    named |= {declared[role] for role in ("reference", "peer") if role in declared}
+    assert named <= set(experiment.methods())
+    parts = {*textures.PARTS, *map(str, texture_dictionaries.SIZES), texture_dictionaries.APART}
+    assert set(declared.get("few_repeats", ())) <= {*experiment.methods(), *parts}
 
 
 def test_unknown_experiment():

@@ -12,9 +12,9 @@ from joblib import Parallel, delayed
 
 from spdatoms._utils.threads import one_thread
 from spdatoms.paper.experiments.experiment import Experiment
-from spdatoms.paper.experiments.method import Method, Setting
+from spdatoms.paper.experiments.method import Method, Outcome, Setting
 from spdatoms.paper.experiments.provenance import commit, load
-from spdatoms.paper.experiments.results import Row
+from spdatoms.paper.experiments.results import Key, Row
 from spdatoms.paper.experiments.task import Task
 
 
@@ -43,7 +43,7 @@ class Cell:
     setting: Setting
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Key:
         """The part, the method and the repeat, which identify a row."""
         return self.part, self.method.name, self.repeat
 
@@ -67,7 +67,7 @@ class Cell:
             # Indefinite kernels and all-zero codes are part of what is being compared.
             warnings.simplefilter("ignore")
             start = time.process_time()
-            outcome = self.experiment.evaluate(self.method, task, self.setting)
+            outcome = self._outcome(task)
             spent = time.process_time() - start
         return Row(
             *self.key,
@@ -80,6 +80,15 @@ class Cell:
             n_test=sum(len(test) for test in task.tests.values()),
             processor_seconds=round(spent, 3),
         )
+
+    def _outcome(self, task: Task) -> Outcome:
+        try:
+            return self.experiment.evaluate(self.method, task, self.setting)
+        except Exception as error:
+            if isinstance(error, ImportError) or not self.experiment.errors_are_noted:
+                raise
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            return Outcome({}, 0.0, 0.0, note=f"no accuracy in a division ({reason})")
 
 
 def rows(cells: Iterable[tuple[Cell, Task]], processes: int) -> Iterator[tuple[Cell, Row | str]]:

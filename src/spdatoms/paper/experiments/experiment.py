@@ -63,7 +63,7 @@ class UnknownNameError(ValueError):
 class Experiment(ABC):
     """One table or figure: where its data are, how they are divided, what is measured.
 
-    A subclass sets the class attributes, some of them by `described`, and defines `read`, `task` and `methods`. The
+    A subclass sets the class attributes, most of them by `described`, and defines `read`, `task` and `methods`. The
     `evaluate` given here suits most protocols: it fits a method to the training samples and returns its accuracy on
     the test samples.
     """
@@ -76,9 +76,9 @@ class Experiment(ABC):
     wants: ClassVar[str]
     #: Its usual name inside a folder that holds several data sets.
     subfolder: ClassVar[str]
-    published: ClassVar[tuple[Published, ...]] = ()
+    published: ClassVar[Sequence[Published]] = ()
     #: Printed confusion matrices by method: names of the classes, and rows in %.
-    published_confusions: ClassVar[Mapping[str, tuple[Sequence[str], Any]]] = {}
+    published_confusions: ClassVar[Mapping[str, Sequence[Any]]] = {}
     #: The number of repeats of the protocol, and a smaller one for a first look at embedded data.
     repeats: ClassVar[int] = 20
     repeats_embedded: ClassVar[int | None] = None
@@ -88,6 +88,8 @@ class Experiment(ABC):
     timed: ClassVar[bool] = False
     #: Whether a repeat is one query, whose accuracy is 0 or 100 and has no deviation worth showing.
     single_queries: ClassVar[bool] = False
+    #: Whether a method that raises an error has no score in a division, which a note says, and the others go on.
+    errors_are_noted: ClassVar[bool] = False
     #: How the data that come with the package's dependencies differ; empty if there are none.
     embedded: ClassVar[str] = ""
     #: Whether they are drawn by a program, and stand in for data that are missing where all experiments are run.
@@ -95,7 +97,7 @@ class Experiment(ABC):
     #: How the data at hand differ from those of the paper.
     caveat: ClassVar[str] = ""
     #: What the paper has and these data do not, and what it would take.
-    missing: ClassVar[tuple[tuple[str, str], ...]] = ()
+    missing: ClassVar[Sequence[tuple[str, str]]] = ()
     #: The kind of figure: "bars", "sparsity", "cmc", "confusion", "curves", "imperfect", "seconds" or
     #: "descent".
     figure: ClassVar[str] = "bars"
@@ -104,11 +106,11 @@ class Experiment(ABC):
     table: ClassVar[str] = "scores"
     #: The method that others are compared with, and in a comparison with the best of peers the methods that are none.
     reference: ClassVar[str] = "RSR-S"
-    own: ClassVar[tuple[str, ...]] = ()
+    own: ClassVar[Sequence[str]] = ()
     #: The peer to compare with, where it was named before looking. Empty for the best one of every column.
     peer: ClassVar[str] = ""
     #: The methods in the figure, where all would be too many to tell apart. Empty for all.
-    in_figure: ClassVar[tuple[str, ...]] = ()
+    in_figure: ClassVar[Sequence[str]] = ()
 
     def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:
         """Return the data of every part.
@@ -199,6 +201,20 @@ class Experiment(ABC):
             None if there is no limit.
         """
         return None
+
+    def usual_repeats(self, embedded: bool) -> int:
+        """Return the number of repeats that the protocol has.
+
+        Parameters
+        ----------
+        embedded : bool
+            Whether the data are the embedded ones.
+
+        Returns
+        -------
+        int
+        """
+        return (self.repeats_embedded if embedded else None) or self.repeats
 
     def few(self, part: str, method: str) -> float:
         """Return the number of repeats that a method in a part is limited to because it takes long.
@@ -297,16 +313,11 @@ Described = TypeVar("Described", bound=type[Experiment])
 
 
 def described(experiment: Described) -> Described:
-    """Decorate an experiment: a file beside its module, with the ending .toml, has its texts and published figures."""
+    """Decorate an experiment: a file beside its module, with the ending .toml, has its class attributes."""
     module = sys.modules[experiment.__module__]
     found = tomllib.loads(Path(str(module.__file__)).with_suffix(".toml").read_text("utf-8"))
-    for name, text in found.items():
-        if isinstance(text, str):
-            setattr(experiment, name, " ".join(text.split()))
-    experiment.missing = tuple((m["what"], m["takes"]) for m in found.get("missing", ()))
-    experiment.published = tuple(Published(**row) for row in found.get("published", ()))
-    experiment.published_confusions = {
-        method: (matrix["classes"], matrix["rows"])
-        for method, matrix in found.get("confusions", {}).items()
-    }
+    found["missing"] = [(m["what"], m["takes"]) for m in found.get("missing", ())]
+    found["published"] = [Published(**row) for row in found.get("published", ())]
+    for name, value in found.items():
+        setattr(experiment, name, " ".join(value.split()) if isinstance(value, str) else value)
     return experiment

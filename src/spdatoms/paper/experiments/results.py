@@ -27,6 +27,8 @@ FORMAT = "spdatoms results 1"
 #: The key of the seconds since the run began, in the line of a row.
 _ELAPSED = "elapsed"
 
+#: What identifies a row: the part, the method and the repeat.
+Key = tuple[str, str, int]
 #: What could not run, by part and method.
 Problems = dict[tuple[str, str], str]
 
@@ -84,7 +86,7 @@ class Row:
     processor_seconds: float | None = None
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Key:
         """The part, the method and the repeat, which identify a row."""
         return self.part, self.method, self.repeat
 
@@ -261,8 +263,63 @@ def _summary(rows: Sequence[Row]) -> Summary:
     )
 
 
-class ResultsFile:
-    """An append-only file of rows that belong to the same settings.
+class History:
+    """What the lines of a file of results tell so far.
+
+    Parameters
+    ----------
+    lines : iterable of dict, default=()
+        The first lines; others may be added.
+
+    Attributes
+    ----------
+    rows : dict of (str, str, int) to Row
+        The rows by their keys, each once: two runs at the same time may have computed the same.
+    stopped : dict of (str, str) to str
+        What could not run in the last run, by part and method.
+    """
+
+    def __init__(self, lines: Iterable[dict[str, Any]] = ()) -> None:
+        self.rows: dict[Key, Row] = {}
+        self.stopped: Problems = {}
+        self._unsolved: Problems = {}
+        self._environment: dict[str, Any] = {}
+        self._seconds: list[float | None] = []
+        for line in lines:
+            self.add(line)
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Take in a line: that a run begins, that something could not run, or a row."""
+        if "run" in line:
+            self._unsolved |= self.stopped
+            self.stopped = {}
+            self._environment = line["run"]
+            self._seconds.append(0.0)
+        elif "problem" in line:
+            part, method = line.get("of", ("", line["problem"]))
+            self.stopped[part, method] = line["problem"]
+        elif "method" in line:
+            row = Row(**{key: line[key] for key in line if key != _ELAPSED})
+            self.rows[row.key] = row
+            # The method goes on where an earlier run had to stop.
+            self._unsolved.pop((row.part, row.method), None)
+            if self._seconds:
+                self._seconds[-1] = line.get(_ELAPSED)
+
+    def results(self, settings: dict[str, Any]) -> Results:
+        """Return the results, with the problems that no later run has solved.
+
+        The time that passed is that of all runs up to their last rows, or None if rows of one do not tell it.
+        """
+        known = [seconds for seconds in self._seconds if seconds is not None]
+        elapsed = sum(known) if known and len(known) == len(self._seconds) else None
+        environment = {**self._environment, "elapsed": elapsed}
+        problems = list((self._unsolved | self.stopped).values())
+        return gathered(settings | environment, list(self.rows.values()), problems)
+
+
+class ResultsFile(History):
+    """An append-only file of rows that belong to the same settings, with those of earlier runs.
 
     Parameters
     ----------
@@ -275,10 +332,8 @@ class ResultsFile:
     """
 
     def __init__(self, path: Path | None, settings: dict[str, Any], fresh: bool = False) -> None:
+        super().__init__()
         self.path, self.settings = path, settings
-        self.rows: list[Row] = []
-        self.problems: Problems = {}
-        self._elapsed: list[float | None] = []
         if path is not None and (fresh or not self._continue(path)):
             header = json.dumps({"format": FORMAT, "settings": settings}, ensure_ascii=False)
             replace_file(path, f"{header}\n".encode())
@@ -286,20 +341,11 @@ class ResultsFile:
     def begin(self, environment: dict[str, Any]) -> None:
         """Write down the methods, repeats and versions that a run begins with."""
         self._write({"run": environment})
-        self._elapsed.append(0.0)
         self._start = perf_counter()
-
-    @property
-    def elapsed(self) -> float | None:
-        """The seconds of all runs up to their last rows, or None if rows of one do not tell them."""
-        return _sum_of_all(self._elapsed)
 
     def append(self, row: Row) -> None:
         """Add a row; when this returns it is on the disk."""
-        seconds = round(perf_counter() - self._start, 3)
-        self._write({**asdict(row), _ELAPSED: seconds})
-        self._elapsed[-1] = seconds
-        self.rows.append(row)
+        self._write({**asdict(row), _ELAPSED: round(perf_counter() - self._start, 3)})
 
     def add_problem(self, part: str, method: str, problem: str) -> None:
         """Write down what could not run."""
@@ -308,16 +354,16 @@ class ResultsFile:
     def _write(self, entry: dict[str, Any]) -> None:
         if self.path is not None:
             append_line(self.path, (json.dumps(entry, ensure_ascii=False) + "\n").encode())
+        self.add(entry)
 
     def _continue(self, path: Path) -> bool:
-        """Read the rows of an earlier run, and return whether there was one."""
+        """Read what earlier runs wrote, and return whether there was one."""
         lines, torn = _entries(path) if path.exists() else ([], False)
         if not lines:
             return False
         self._check(lines[0].get("settings") if lines[0].get("format") == FORMAT else None)
-        self.rows = _rows(lines)
-        self.problems = _open_problems(lines)
-        self._elapsed = _elapsed(lines)
+        for line in lines:
+            self.add(line)
         if torn:
             whole = path.read_bytes()
             replace_file(path, whole[: whole.rfind(b"\n") + 1])
@@ -354,11 +400,7 @@ def read_results(path: Path | str) -> Results:
     lines, _ = _entries(Path(path))
     if not lines or lines[0].get("format") != FORMAT:
         raise SettingsError(f"{path} is not a file of results.")
-    runs = [i for i, line in enumerate(lines) if "run" in line]
-    environment = lines[runs[-1]]["run"] if runs else {}
-    environment["elapsed"] = _sum_of_all(_elapsed(lines))
-    problems = list(_open_problems(lines).values())
-    return gathered({**lines[0]["settings"], **environment}, _rows(lines), problems)
+    return History(lines).results(lines[0]["settings"])
 
 
 def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[str]) -> Results:
@@ -383,41 +425,6 @@ def gathered(settings: dict[str, Any], rows: Sequence[Row], problems: Sequence[s
         "seconds": sum(row.seconds for row in rows),
     }
     return Results(settings | counted, rows, problems)
-
-
-def _rows(lines: Sequence[dict[str, Any]]) -> list[Row]:
-    """Return the rows, each once: two runs at the same time may have computed the same."""
-    own = ({key: line[key] for key in line if key != _ELAPSED} for line in lines)
-    rows = (Row(**line) for line in own if "method" in line)
-    return list({row.key: row for row in rows}.values())
-
-
-def _open_problems(lines: Sequence[dict[str, Any]]) -> Problems:
-    """Return the problems of all runs, without those of a method that went on afterwards."""
-    found: Problems = {}
-    for line in lines:
-        if "problem" in line:
-            part, method = line.get("of", ("", line["problem"]))
-            found[part, method] = line["problem"]
-        elif "method" in line:
-            found.pop((line["part"], line["method"]), None)
-    return found
-
-
-def _elapsed(lines: Sequence[dict[str, Any]]) -> list[float | None]:
-    """Return the seconds of every run up to its last line, None where rows do not tell them."""
-    seconds: list[float | None] = []
-    for line in lines:
-        if "run" in line:
-            seconds.append(0.0)
-        elif seconds and (_ELAPSED in line or "method" in line):
-            seconds[-1] = line.get(_ELAPSED)
-    return seconds
-
-
-def _sum_of_all(seconds: Sequence[float | None]) -> float | None:
-    known = [value for value in seconds if value is not None]
-    return sum(known) if known and len(known) == len(seconds) else None
 
 
 def _entries(path: Path) -> tuple[list[dict[str, Any]], bool]:

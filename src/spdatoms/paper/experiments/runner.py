@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,9 @@ from spdatoms._utils.threads import one_thread
 from spdatoms._utils.version import __version__
 from spdatoms.paper.experiments.cell import Cell, rows
 from spdatoms.paper.experiments.experiment import Experiment, UnknownNameError
-from spdatoms.paper.experiments.ledger import Ledger
 from spdatoms.paper.experiments.method import Method, Setting
 from spdatoms.paper.experiments.provenance import versions
-from spdatoms.paper.experiments.results import Results, ResultsFile, gathered
+from spdatoms.paper.experiments.results import Results, ResultsFile, Row, SettingsError
 from spdatoms.paper.experiments.task import Task
 
 RESULTS_FILE = "results.jsonl"
@@ -111,21 +111,22 @@ def run(
         "version": __version__,
     }
     processes = 1 if experiment.timed else processes
-    environment = {
-        "asked": {
-            "methods": [method.name for method in chosen] if methods else None,
-            "parts": wanted if parts else None,
-            "repeats": repeats,
-        },
-        "parts": list(sources),
-        "order": list(experiment.methods()),
-        "time_limit": time_limit,
-        "n_jobs": n_jobs,
-        "processes": processes,
-        **versions(),
-    }
     file = ResultsFile(_results_file(out), settings, fresh)
-    file.begin(environment)
+    file.begin(
+        {
+            "asked": {
+                "methods": [method.name for method in chosen] if methods else None,
+                "parts": wanted if parts else None,
+                "repeats": repeats,
+            },
+            "parts": list(sources),
+            "order": list(experiment.methods()),
+            "time_limit": time_limit,
+            "n_jobs": n_jobs,
+            "processes": processes,
+            **versions(),
+        }
+    )
     ledger = Ledger(file, totals, time_limit)
     cells = [
         Cell(experiment, part, repeat, method, Setting(seed_of(seed, repeat), n_jobs, time_limit))
@@ -139,8 +140,75 @@ def run(
         for cell, found in rows(missing, processes):
             ledger.enter(cell, found)
             advance()
-    environment["elapsed"] = file.elapsed
-    return gathered({**settings, **environment}, list(ledger.rows.values()), ledger.problems)
+    return file.results(settings)
+
+
+class Ledger:
+    """What is still to be done in a run.
+
+    Threads may share it: with several processes another thread than the one that enters rows asks what is lacking.
+
+    Parameters
+    ----------
+    file : ResultsFile
+        Where new rows are written, with the rows of earlier runs.
+    totals : dict of str to int
+        The number of repeats of every part.
+    time_limit : float or None
+        Seconds of processor time that a method may take for all its repeats in a part.
+    """
+
+    def __init__(
+        self, file: ResultsFile, totals: Mapping[str, int], time_limit: float | None
+    ) -> None:
+        self.file, self.totals, self.time_limit = file, totals, time_limit
+        self._lock = RLock()
+
+    def lacks(self, cell: Cell) -> bool:
+        """Return whether the row of a cell is to be computed: it is not there, and the method need not stop."""
+        with self._lock:
+            if (cell.part, cell.method.name) in self.file.stopped:
+                return False
+            try:
+                parameters = cell.parameters
+            except ImportError as error:
+                self._stop(cell, str(error))
+                return False
+            if cell.key in self.file.rows:
+                _check_parameters(self.file.rows[cell.key], parameters)
+                return False
+            if self.time_limit is not None and self._spent(cell) > self.time_limit:
+                made = f"{cell.repeat} of {self.totals[cell.part]} repeats"
+                self._stop(cell, f"{made} because time ran out")
+                return False
+            return True
+
+    def enter(self, cell: Cell, found: Row | str) -> None:
+        """Write down the row of a cell, or why the method must stop there."""
+        with self._lock:
+            if isinstance(found, str):
+                self._stop(cell, found)
+            else:
+                self.file.append(found)
+
+    def _spent(self, cell: Cell) -> float:
+        """Return the seconds that the method of a cell took for its repeats in the same part."""
+        rows = self.file.rows.values()
+        own = (row for row in rows if (row.part, row.method) == (cell.part, cell.method.name))
+        return sum(row.fit_seconds + row.predict_seconds for row in own)
+
+    def _stop(self, cell: Cell, reason: str) -> None:
+        part, method, _ = cell.key
+        where = f" ({part})" if part else ""
+        self.file.add_problem(part, method, f"{method}{where}: {reason}")
+
+
+def _check_parameters(row: Row, parameters: str) -> None:
+    if row.parameters != parameters:
+        raise SettingsError(
+            f"The results hold {row.method} with other parameters ({row.parameters}) than now "
+            f"({parameters}): give another --out, or begin anew with --fresh."
+        )
 
 
 def _missing(
@@ -218,7 +286,7 @@ def numbers_of_repeats(
     A part that has fewer different repeats takes all of them.
     """
     limits = {part: experiment.most_repeats(data) for part, data in sources.items()}
-    usual = (experiment.repeats_embedded if embedded else None) or experiment.repeats
+    usual = experiment.usual_repeats(embedded)
     if repeats is not None:
         known = [limit for limit in limits.values() if limit is not None]
         most = max(known) if len(known) == len(limits) else None

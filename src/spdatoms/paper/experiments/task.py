@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -83,6 +83,13 @@ class Task:
     tests: Mapping[str, LabelledViews]
     learn: LabelledViews | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def sequences(items: Collection[Array]) -> Array:
+    """Return arrays of different shapes as an array of objects, which can be a view of samples."""
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
 
 
 def halves(y: Array, rng: np.random.Generator) -> tuple[Indices, Indices]:

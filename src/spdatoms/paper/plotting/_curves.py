@@ -20,18 +20,9 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 def _styled(curves: Mapping[str, Floats]) -> Iterator[tuple[str, Floats, dict[str, Any]]]:
     """Yield the name, the values and the style of every curve; its label is in the style."""
     for i, (name, values) in enumerate(curves.items()):
-        yield (
-            name,
-            values,
-            {
-                "label": name,
-                "color": f"C{i % 10}",
-                "linestyle": _LINES[i % len(_LINES)],
-                "marker": _MARKERS[i % len(_MARKERS)],
-                "markersize": 4.5,
-                "linewidth": 1.5,
-            },
-        )
+        style: dict[str, Any] = {"label": name, "color": f"C{i % 10}", "linewidth": 1.5}
+        style |= {"linestyle": _LINES[i % len(_LINES)], "marker": _MARKERS[i % len(_MARKERS)]}
+        yield name, values, style | {"markersize": 4.5}
 
 
 def _as_curves(curves: Mapping[str, ArrayLike], name: str) -> dict[str, Floats]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from spdatoms._utils.typing import Array, Indices
+from spdatoms.datasets.dataset import Dataset
 from spdatoms.paper.experiments.experiment import NoDataError
 from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, drawn
 from spdatoms.paper.protocols import actions, faces, textures
@@ -66,10 +68,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Rule:
-    """How often samples are divided, and how."""
+    """How often samples are divided, and how, and what counts as one observation: a repeat, or what is named."""
 
     repeats: Callable[[LabelledViews], int]
     divide: Callable[[LabelledViews, int, np.random.Generator], Division]
+    units: Literal["repeats", "labels", "groups", "matrices"] = "repeats"
 
 
 def _five_per_class(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
@@ -93,7 +96,6 @@ def _by_subjects(samples: LabelledViews, repeat: int, rng: np.random.Generator) 
 
 
 _FOLDS, _ROUNDS = 5, 5
-_FEW_EPOCHS = "5×5 folds"
 
 
 def _in_five_folds(samples: LabelledViews, repeat: int, rng: np.random.Generator) -> Division:
@@ -145,18 +147,21 @@ def _half_of_subjects(samples: LabelledViews, repeat: int, rng: np.random.Genera
 
 RULES: Mapping[str, Rule] = {
     "five per class": Rule(lambda samples: 10, _five_per_class),
-    "poses": Rule(lambda samples: 1, _by_pose),
+    "poses": Rule(lambda samples: 1, _by_pose, units="labels"),
     "three subjects": Rule(
         lambda samples: len(actions.training_subjects(samples.views[GROUPS])), _by_subjects
     ),
-    _FEW_EPOCHS: Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds),
+    # Folds share the epochs of one subject: 25 folds are no 25 observations.
+    "5×5 folds": Rule(lambda samples: _FOLDS * _ROUNDS, _in_five_folds, units="matrices"),
     "within subjects": Rule(
-        lambda samples: _FOLDS_WITHIN * len(_subjects(samples)), _within_subject
+        lambda samples: _FOLDS_WITHIN * len(_subjects(samples)), _within_subject, units="groups"
     ),
     "30 per speaker": Rule(lambda samples: 10, _published_or_drawn),
-    "published": Rule(lambda samples: 1, _published),
-    "all but one subject": Rule(lambda samples: len(_subjects(samples)), _all_but_one),
-    "half of the subjects": Rule(lambda samples: 10, _half_of_subjects),
+    "published": Rule(lambda samples: 1, _published, units="matrices"),
+    "all but one subject": Rule(
+        lambda samples: len(_subjects(samples)), _all_but_one, units="groups"
+    ),
+    "half of the subjects": Rule(lambda samples: 10, _half_of_subjects, units="groups"),
 }
 
 _TEXTURES = {
@@ -167,8 +172,8 @@ _TEXTURES = {
 }
 #: Files of ready covariances: the column, and how it is divided.
 _READY = {
-    "eeg_s001_left_right": ("EEG left/right", _FEW_EPOCHS),
-    "eeg_s001_hands_feet": ("EEG hands/feet", _FEW_EPOCHS),
+    "eeg_s001_left_right": ("EEG left/right", "5×5 folds"),
+    "eeg_s001_hands_feet": ("EEG hands/feet", "5×5 folds"),
     "ssvep": ("SSVEP", "within subjects"),
     "japanese_vowels": ("vowels", "30 per speaker"),
 }
@@ -216,8 +221,7 @@ def _faces(folder: Path, on_error: str) -> dict[str, Column]:
     from spdatoms.paper.datasets import load_feret
 
     ready = load_feret(folder / "feret_b", kind="covariances", on_error=on_error)
-    views = {COVARIANCES: np.asarray(ready.data), GROUPS: ready.groups, UNITS: ready.labels}
-    return {"FERET": Column(LabelledViews(ready.labels, views), "poses")}
+    return {"FERET": column_of(ready, ready.data, "poses")}
 
 
 def _actions(folder: Path, on_error: str) -> dict[str, Column]:
@@ -227,23 +231,25 @@ def _actions(folder: Path, on_error: str) -> dict[str, Column]:
     motions = load_hdm05(folder / "hdm05", actions="paper", on_error=on_error)
     # In double precision: covariances of short takes are nearly singular.
     positions = [motion.astype(np.float64) for motion in motions.data]
-    views = {COVARIANCES: JointCovariance().fit_transform(positions), GROUPS: motions.groups}
-    return {"HDM05": Column(LabelledViews(motions.labels, views), "three subjects")}
+    X = JointCovariance().fit_transform(positions)
+    return {"HDM05": column_of(motions, X, "three subjects")}
 
 
 def _ready(folder: Path, on_error: str) -> dict[str, Column]:
     from spdatoms.paper.datasets import load_covariances
 
     files = load_covariances(folder / "covariances", on_error=on_error)
-    found = {}
-    for file, (column, rule) in _READY.items():
-        if file in files:
-            data = files[file]
-            views = {COVARIANCES: np.asarray(data.data), GROUPS: data.groups}
-            if rule == "within subjects":
-                views[UNITS] = data.groups
-            elif rule == _FEW_EPOCHS:
-                # Folds share the epochs of one subject: 25 folds are no 25 observations.
-                views[UNITS] = np.arange(len(data.labels))
-            found[column] = Column(LabelledViews(data.labels, views), rule)
-    return found
+    return {
+        column: column_of(files[file], files[file].data, rule)
+        for file, (column, rule) in _READY.items()
+        if file in files
+    }
+
+
+def column_of(data: Dataset, X: Any, rule: str) -> Column:
+    """Return the column of matrices with the labels and groups of a data set, divided by a rule."""
+    views = {COVARIANCES: np.asarray(X), GROUPS: data.groups}
+    units = {"labels": data.labels, "groups": data.groups, "matrices": np.arange(len(X))}
+    if RULES[rule].units in units:
+        views[UNITS] = units[RULES[rule].units]
+    return Column(LabelledViews(data.labels, views), rule)

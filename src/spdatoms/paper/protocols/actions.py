@@ -10,7 +10,7 @@ import numpy as np
 from spdatoms._utils.typing import Array
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method
-from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task
+from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES, LabelledViews, Task, sequences
 from spdatoms.paper.methods.classifiers import classifiers, cov3dj
 
 _SUBJECTS = "subjects"
@@ -23,9 +23,6 @@ HIPS, VERTICAL = (1, 6), 1
 @described
 class Actions(Experiment):
     """The motions of three people train; the actions of the others are to be named."""
-
-    name = "actions"
-    repeats = 10
 
     def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the motions of the paper's actions."""
@@ -41,12 +38,12 @@ class Actions(Experiment):
             name: LabelledViews(
                 motions.labels,
                 {
-                    COVARIANCES: JointCovariance().fit_transform(sequences),
-                    "sequences": _as_array(sequences),
+                    COVARIANCES: JointCovariance().fit_transform(positions),
+                    "sequences": sequences(positions),
                     _SUBJECTS: motions.groups,
                 },
             )
-            for name, sequences in ((_CAPTURED, captured), (ALIGNED, aligned))
+            for name, positions in ((_CAPTURED, captured), (ALIGNED, aligned))
         }
 
     def most_repeats(self, data: LabelledViews) -> int:
@@ -62,13 +59,6 @@ class Actions(Experiment):
     def methods(self) -> dict[str, Method]:
         """Return the classifiers, and Cov3DJ on the positions themselves."""
         return classifiers(cov3dj())
-
-
-def _as_array(sequences: list[Array]) -> Array:
-    """Return sequences of different lengths as an array of objects."""
-    array = np.empty(len(sequences), dtype=object)
-    array[:] = sequences
-    return array
 
 
 def training_subjects(subjects: Array) -> list[tuple[str, ...]]:

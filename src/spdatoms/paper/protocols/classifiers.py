@@ -11,7 +11,7 @@ from spdatoms._utils.typing import Array
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, fitted, percentage, timed
 from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
-from spdatoms.paper.methods.peers import CHOSEN, ENSEMBLE, WEIGHTED, compared_classifiers
+from spdatoms.paper.methods.peers import compared_classifiers
 from spdatoms.paper.protocols._columns import UNITS, Column, load_columns
 
 #: Columns with this many matrices or more show how well probabilities are calibrated.
@@ -22,12 +22,6 @@ _BINS = 15
 @described
 class Classifiers(Experiment):
     """Every classifier in every division of ten data sets."""
-
-    name = "classifiers"
-    table = "comparison"
-    repeats = 48
-    reference = WEIGHTED
-    own = ("RSR-S", "RSR-J", CHOSEN, ENSEMBLE, WEIGHTED)
 
     def read(self, folder: Path, on_error: str) -> dict[str, Column]:
         """Return the columns that the folder has data of."""

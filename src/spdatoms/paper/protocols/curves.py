@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,26 +42,14 @@ class Curve:
 class Curves(Experiment):
     """Accuracy against the number of training matrices, wrong labels, and two kinds of corrupted queries."""
 
-    name = "curves"
-    figure = "curves"
-    table = "curves"
-    repeats = 10
-    in_figure = (
-        "RSR-S",
-        "SPDEnsembleClassifier",
-        "MDM",
-        "tangent space + LDA pooled",
-        "kernel SVM Stein",
-        "1-NN Stein",
-    )
+    #: What is made hard.
+    kinds: ClassVar[tuple[str, ...]] = KINDS
 
     def read(self, folder: Path, on_error: str) -> dict[str, Curve]:
-        """Return every kind of curve for every column that the folder has data of."""
-        columns = load_columns(folder, on_error)
+        """Return every kind of difficulty for every column that the folder has data of."""
+        columns = load_columns(folder, on_error).items()
         return {
-            f"{name}: {kind}": Curve(column, kind)
-            for name, column in columns.items()
-            for kind in KINDS
+            f"{name}: {kind}": Curve(data, kind) for name, data in columns for kind in self.kinds
         }
 
     def most_repeats(self, data: Curve) -> int:

@@ -37,9 +37,6 @@ _ALL, _INNER, _SHORT = "all pixels", "inner pixels", "short wavelets"
 class Faces(Experiment):
     """Three frontal images of each person train; the person in every turned image is to be named."""
 
-    name = "faces"
-    repeats = 1
-
     def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the faces as ready covariances, as images, or both, depending on the folder."""
         from spdatoms.paper.datasets import load_feret

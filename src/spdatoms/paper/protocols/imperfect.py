@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.experiment import described
 from spdatoms.paper.experiments.method import Method, Outcome, Refitted, Setting, percentage
 from spdatoms.paper.experiments.task import COVARIANCES, Task
-from spdatoms.paper.methods.peers import ENSEMBLE, compared_classifiers
-from spdatoms.paper.protocols._columns import load_columns
+from spdatoms.paper.methods.peers import ENSEMBLE
 from spdatoms.paper.protocols._imperfections import IMPERFECTIONS
-from spdatoms.paper.protocols.curves import Curve
+from spdatoms.paper.protocols.curves import Curve, Curves
 
 #: The greatest number of queries in a division, drawn at random.
 _QUERIES = 200
@@ -26,27 +23,10 @@ _METHODS = (
 
 
 @described
-class Imperfect(Experiment):
+class Imperfect(Curves):
     """Accuracy where channels are missing or broken, labels are wrong, and ranks are deficient."""
 
-    name = "imperfect"
-    figure = "imperfect"
-    table = "imperfect"
-    reference = ENSEMBLE
-    in_figure = (
-        *("RSR-S", ENSEMBLE, "MDM", "tangent space + LDA pooled"),
-        *("kernel SVM Stein", "1-NN Stein"),
-    )
-    repeats = 6
-
-    def read(self, folder: Path, on_error: str) -> dict[str, Curve]:
-        """Return every imperfection of every column that the folder has data of."""
-        columns = load_columns(folder, on_error)
-        return {
-            f"{name}: {i}": Curve(column, i)
-            for name, column in columns.items()
-            for i in IMPERFECTIONS
-        }
+    kinds = tuple(IMPERFECTIONS)
 
     def most_repeats(self, data: Curve) -> int:
         """Return the number of divisions."""
@@ -60,7 +40,7 @@ class Imperfect(Experiment):
 
     def methods(self) -> dict[str, Method]:
         """Return one classifier of each family."""
-        known = compared_classifiers()
+        known = super().methods()
         return {name: known[name] for name in _METHODS}
 
     def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:

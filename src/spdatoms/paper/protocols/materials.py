@@ -16,8 +16,6 @@ from spdatoms.paper.methods.classifiers import classifiers
 class Materials(Experiment):
     """Half of the photographs of each material train; the material of the others is to be named."""
 
-    name = "materials"
-
     def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the photographs inside their masks."""
         from spdatoms.descriptors import MaterialCovariance

@@ -11,7 +11,7 @@ import numpy as np
 
 from spdatoms._utils.typing import Array
 from spdatoms.dictionary.learning import SPDDictionaryLearning
-from spdatoms.paper.experiments.experiment import Experiment, described
+from spdatoms.paper.experiments.experiment import described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, timed
 from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
 from spdatoms.paper.methods.classifiers import noted
@@ -37,26 +37,16 @@ class Plates:
 
 
 @described
-class Objective(Experiment):
+class Objective(TextureDictionaries):
     """The mean loss of a texture block after every half-step of learning."""
 
-    name = "objective"
-    wants = TextureDictionaries.wants
-    subfolder = TextureDictionaries.subfolder
-    repeats = 3
-    repeats_embedded = 2
-    figure = "descent"
-    table = "descent"
+    def load(self, folder: Path | None, on_error: str = "raise") -> dict[str, Any]:
+        """Return the images of the texture dictionaries, for both divergences."""
+        found = super().load(folder, on_error)
+        images = next(iter(found.values())).images
+        return {name: Plates(images, learning) for name, learning in _PARTS.items()}
 
-    def embedded_data(self) -> dict[str, Plates]:
-        """Return the photographs, for both divergences."""
-        return _for_all_parts(TextureDictionaries().embedded_data())
-
-    def read(self, folder: Path, on_error: str) -> dict[str, Plates]:
-        """Return the plates, for both divergences."""
-        return _for_all_parts(TextureDictionaries().read(folder, on_error))
-
-    def task(self, data: Plates, repeat: int, rng: np.random.Generator) -> Task:
+    def task(self, data: Any, repeat: int, rng: np.random.Generator) -> Task:
         """Cut the blocks to learn from."""
         X = np.concatenate([blocks.at_random(image, _BLOCKS, rng) for image in data.images])
         learned_from = LabelledViews(np.zeros(len(X), dtype=int), {COVARIANCES: X})
@@ -79,11 +69,6 @@ class Objective(Experiment):
         return Outcome(
             {"objective": float(objective[-1])}, seconds, 0.0, {"objective": objective.tolist()}
         )
-
-
-def _for_all_parts(found: dict[str, Any]) -> dict[str, Plates]:
-    images = next(iter(found.values())).images
-    return {name: Plates(images, learning) for name, learning in _PARTS.items()}
 
 
 def _learner(name: str, **options: Any) -> Method:

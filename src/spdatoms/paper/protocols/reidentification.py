@@ -23,10 +23,6 @@ _TEST = "test"
 class Reidentification(Experiment):
     """Ten images of each pedestrian train; all pedestrians are ranked for every other image."""
 
-    name = "reidentification"
-    drawn = True
-    figure = "cmc"
-
     def embedded_data(self) -> dict[str, LabelledViews]:
         """Return the drawn figures."""
         return {"drawn figures": _people(*pedestrians())}

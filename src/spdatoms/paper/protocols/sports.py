@@ -16,7 +16,7 @@ from spdatoms.dictionary.learning import SPDDictionaryLearning
 from spdatoms.paper.baselines import LogEuclideanKSVD, MaxPoolingClassifier
 from spdatoms.paper.experiments.experiment import Experiment, described
 from spdatoms.paper.experiments.method import Method, Outcome, Setting, by_name, percentage, timed
-from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task
+from spdatoms.paper.experiments.task import ACCURACY, LabelledViews, Task, sequences
 from spdatoms.paper.protocols._look_alikes import films as drawn_films
 
 VOLUMES = "volumes"
@@ -34,12 +34,6 @@ class Films(LabelledViews):
 @described
 class Sports(Experiment):
     """All films but one train; the action of that one is to be named."""
-
-    name = "sports"
-    drawn = True
-    figure = "confusion"
-    repeats, repeats_embedded = 150, 30
-    single_queries = True
 
     def embedded_data(self) -> dict[str, Films]:
         """Return the covariances of the volumes of drawn films."""
@@ -84,9 +78,8 @@ class Sports(Experiment):
 
 
 def _films(films: Iterable[Array], labels: Array, n_atoms: int) -> Films:
-    volumes = np.empty(len(labels), dtype=object)
-    volumes[:] = [volume_covariances(film) for film in films]
-    return Films(labels, {VOLUMES: volumes}, n_atoms)
+    volumes = [volume_covariances(film) for film in films]
+    return Films(labels, {VOLUMES: sequences(volumes)}, n_atoms)
 
 
 def volume_covariances(film: Array) -> Array:

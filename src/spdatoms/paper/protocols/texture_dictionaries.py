@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
@@ -43,16 +43,6 @@ class Plates:
 @described
 class TextureDictionaries(Experiment):
     """A gallery of codes of known textures; the texture of every probe is that of the nearest code."""
-
-    name = "texture-dictionaries"
-    figure = table = "sparsity"
-    repeats_embedded = 2
-    few_repeats: ClassVar[dict[str, int]] = {
-        **{str(size): 3 for size in SIZES[:-1]},
-        APART: 3,
-        "logEuc K-SVD": 5,
-        **{f"{name.capitalize()} dictionary": 5 for name in _PEERS},
-    }
 
     def embedded_data(self) -> dict[str, Plates]:
         """Return the photographs, for every size of the dictionary."""

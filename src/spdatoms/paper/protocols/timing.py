@@ -19,14 +19,7 @@ _TRAINING, _QUERIES = 140, 109
 class Time(Experiment):
     """As many motions as in the paper train and are recognised; seconds count."""
 
-    name = "time"
-    wants = Actions.wants
-    subfolder = Actions.subfolder
-    repeats = 5
-    timed = True
-    figure = "seconds"
-    table = "seconds"
-    reference = "1-NN AIRM"
+    wants, subfolder = Actions.wants, Actions.subfolder
 
     def read(self, folder: Path, on_error: str) -> dict[str, LabelledViews]:
         """Return the motions, turned to a common heading."""

@@ -7,13 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from spdatoms._utils.typing import Floats
-from spdatoms.datasets.dataset import Dataset
 from spdatoms.paper.datasets import load_covariances
 from spdatoms.paper.experiments.experiment import NoDataError, described
-from spdatoms.paper.experiments.method import Method, Outcome, Setting
-from spdatoms.paper.experiments.task import COVARIANCES, LabelledViews, Task
-from spdatoms.paper.methods.peers import ENSEMBLE
-from spdatoms.paper.protocols._columns import GROUPS, UNITS, Column
+from spdatoms.paper.protocols._columns import Column, column_of
 from spdatoms.paper.protocols.classifiers import Classifiers
 
 #: Files of matrices: the column, and how it is divided.
@@ -32,10 +28,6 @@ _SHRINKAGE = 1e-4
 class Untouched(Classifiers):
     """Every classifier in every division of three data sets that nobody looked at before."""
 
-    name = "untouched"
-    reference = ENSEMBLE
-    repeats = 10
-
     def read(self, folder: Path, on_error: str) -> dict[str, Column]:
         """Return the columns that the folder has files of; the name of one that had to be shrunk says so."""
         files = load_covariances(self.place(folder), definite=False, on_error=on_error)
@@ -46,26 +38,10 @@ class Untouched(Classifiers):
                 X = (X + X.swapaxes(1, 2)) / 2.0
                 if not safely_definite(X):
                     name, X = f"{name}, shrunk", shrunk(X)
-                found[name] = _column(X, files[file], rule)
+                found[name] = column_of(files[file], X, rule)
         if not found:
             raise NoDataError(f"{self.place(folder)} has none of {self.wants}.")
         return found
-
-    def evaluate(self, method: Method, task: Task, setting: Setting) -> Outcome:
-        """Return what 'classifiers' returns; a method that raises an error has no accuracy, and a note says why."""
-        try:
-            return super().evaluate(method, task, setting)
-        except ImportError:
-            raise
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            return Outcome({}, 0.0, 0.0, note=f"no accuracy in a division ({reason})")
-
-
-def _column(X: Floats, data: Dataset, rule: str) -> Column:
-    units = np.arange(len(X)) if rule == "published" else data.groups
-    views = {COVARIANCES: X, GROUPS: data.groups, UNITS: units}
-    return Column(LabelledViews(data.labels, views), rule)
 
 
 def safely_definite(X: Floats) -> bool:

@@ -13,23 +13,20 @@ from scipy.stats import binomtest, t
 
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
-from spdatoms.paper.reporting.table import HIGH, LOW, MISSING, Table, grid, value
+from spdatoms.paper.reporting.table import HIGH, LOW, MISSING, Table, by_method, grid, value
 
 
 def comparison_tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return accuracies, differences to the best or the named peer, and calibration errors where they are known."""
     parts = results.parts()
     methods = results.ran(experiment.methods())
-    units = {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
+    units = units_by_cell(results, methods)
     found = [_accuracies(experiment, methods, parts, units)]
     if experiment.peer:
         found.append(_named_peer(experiment, methods, parts, units))
     if experiment.reference in methods:
         found.append(_best_peers(experiment, methods, parts, units))
-    errors = {(m, p): calibration_error(results.of(p, m)) for m in methods for p in parts}
-    if any(error is not None for error in errors.values()):
-        found.append(_calibration(methods, parts, errors))
-    return found
+    return [*found, *_calibration(results, methods, parts)]
 
 
 Units = Mapping[str, float]
@@ -49,6 +46,12 @@ def accuracies_of_units(rows: Iterable[Row]) -> Units:
             so_far[0] += hits
             so_far[1] += total
     return alone | {unit: 100.0 * hits / total for unit, (hits, total) in counts.items()}
+
+
+def units_by_cell(results: Results, methods: Iterable[str]) -> UnitsByCell:
+    """Return the accuracies of the units of every method in every part."""
+    parts = results.parts()
+    return {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
 
 
 def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
@@ -138,36 +141,41 @@ def _interval(differences: Sequence[float]) -> tuple[float, float]:
     return mean, np.nan if error is None else float(error * t.ppf(0.975, len(differences) - 1))
 
 
-def _calibration(
-    methods: Sequence[str],
-    parts: Sequence[str],
-    errors: Mapping[tuple[str, str], float | None],
-) -> Table:
-    columns = [part for part in parts if any(errors[m, part] is not None for m in methods)]
-    rows = []
-    for method in methods:
-        found = [errors[method, part] for part in columns]
-        if any(error is not None for error in found):
-            rows.append((method, *(MISSING if e is None else f"{e:.1f}" for e in found)))
+def _calibration(results: Results, methods: Sequence[str], parts: Sequence[str]) -> list[Table]:
+    def cell(method: str, part: str) -> str:
+        error = calibration_error(results.of(part, method))
+        return MISSING if error is None else f"{error:.1f}"
+
+    columns = [part for part in parts if any(cell(method, part) != MISSING for method in methods)]
     title = "Expected calibration error of predict_proba (%)"
-    return grid(title, ("method", *columns), rows, LOW)
+    return by_method(title, methods, columns, cell, LOW)
 
 
 def difference_tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the differences of all methods to the reference of an experiment, if that ran."""
-    reference, parts = experiment.reference, results.parts()
-    methods = results.ran(experiment.methods())
-    others = [name for name in methods if name != reference]
-    if reference not in methods or not others:
-        return []
     queries = experiment.single_queries or any("units" in row.extra for row in results.rows)
-    units = {(m, p): accuracies_of_units(results.of(p, m)) for m in methods for p in parts}
-    rows = [
-        (m, *(difference(units[m, p], units[reference, p], queries) for p in parts)) for m in others
-    ]
     tested, spread = "with p of McNemar's exact test over queries", "± standard error over repeats"
-    title = f"Difference to {reference} in points, {tested if queries else spread}"
-    return [grid(title, ("method", *(part or "difference" for part in parts)), rows)]
+    title = f"Difference to {experiment.reference} in points, {tested if queries else spread}"
+    methods = results.ran(experiment.methods())
+    units = units_by_cell(results, methods)
+    return differences(title, methods, experiment.reference, results.parts(), units, queries)
+
+
+def differences(
+    title: str,
+    methods: Sequence[str],
+    reference: str,
+    columns: Sequence[str],
+    units: UnitsByCell,
+    queries: bool = False,
+) -> list[Table]:
+    """Return a table of differences of the methods to the reference in every column, if there are both."""
+    rows = [
+        (m, *(difference(units[m, c], units[reference, c], queries) for c in columns))
+        for m in methods
+        if m != reference and reference in methods
+    ]
+    return [grid(title, ("method", *(c or "difference" for c in columns)), rows)] if rows else []
 
 
 def difference(first: Units, second: Units, queries: bool = False) -> str:

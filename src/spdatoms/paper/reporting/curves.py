@@ -9,14 +9,8 @@ import numpy as np
 
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results
-from spdatoms.paper.reporting.comparison import difference
-from spdatoms.paper.reporting.picture import (
-    Picture,
-    draw_curves,
-    legend_below,
-    title_panel,
-    wide_and_narrow,
-)
+from spdatoms.paper.reporting.comparison import differences, mean_and_error
+from spdatoms.paper.reporting.picture import Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid
 
 _BETWEEN = ": "
@@ -44,9 +38,8 @@ def curve(results: Results, part: str, method: str) -> dict[str, tuple[float, fl
     rows = results.of(part, method)
     found = {}
     for level in dict.fromkeys(level for row in rows for level in row.scores):
-        values = [row.scores[level] for row in rows if level in row.scores]
-        spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
-        found[level] = (float(np.mean(values)), float(spread / np.sqrt(len(values))))
+        mean, error = mean_and_error([row.scores[level] for row in rows if level in row.scores])
+        found[level] = mean, error or 0.0
     return found
 
 
@@ -94,20 +87,13 @@ def _of_kind(experiment: Experiment, results: Results, kind: str) -> list[Table]
     }
     whole = {key: own if len(own) == len(complete) else {} for key, own in found.items()}
     names = ", ".join(data_and_kind(part)[0] for part in complete)
-    title = f"{capital(kind)}: mean accuracy (%) over {names or 'no data set with all levels'}"
-    header, reference = ("method", *levels), experiment.reference
+    title = f"{kind.capitalize()}: mean accuracy (%) over {names or 'no data set with all levels'}"
     rows = [(m, *(_mean(whole[m, level]) for level in levels)) for m in methods]
-    shown = [grid(title, header, rows, HIGH)]
-    others = [method for method in methods if method != reference]
-    if reference in methods and others and complete:
-        title = (
-            f"{capital(kind)}: difference to {reference} in points ± standard error over data sets"
-        )
-        rows = [
-            (m, *(difference(whole[m, v], whole[reference, v]) for v in levels)) for m in others
-        ]
-        shown.append(grid(title, header, rows))
-    return shown
+    means, reference = grid(title, ("method", *levels), rows, HIGH), experiment.reference
+    title = (
+        f"{kind.capitalize()}: difference to {reference} in points ± standard error over data sets"
+    )
+    return [means, *(differences(title, methods, reference, levels, whole) if complete else ())]
 
 
 def _mean(accuracies: Mapping[str, float]) -> str:
@@ -124,23 +110,21 @@ def _picture(experiment: Experiment, results: Results, kind: str) -> Picture:
     levels = levels_of(results, parts)
     methods = methods_in_figure(experiment, results, parts)
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, part in zip(axes, parts, strict=True):
-            curves = {m: curve(results, part, m) for m in methods}
-            points = {
-                m: [(levels.index(level), *value) for level, value in own.items()]
-                for m, own in curves.items()
-                if own
-            }
-            draw_curves(ax, points)
-            ax.set_xticks(range(len(levels)), levels, fontsize=8)
-            ax.set_xlabel(kind)
-            title_panel(ax, data_and_kind(part)[0])
-        legend_below(figure, axes[0], columns=3)
+    def draw(ax: Any, part: str) -> None:
+        curves = {m: curve(results, part, m) for m in methods}
+        points = {
+            m: [(levels.index(level), *value) for level, value in own.items()]
+            for m, own in curves.items()
+            if own
+        }
+        draw_curves(ax, points)
+        ax.set_xticks(range(len(levels)), levels, fontsize=8)
+        ax.set_xlabel(kind)
+        title_panel(ax, data_and_kind(part)[0])
 
+    name = f"accuracy-by-{kind.replace(' ', '-')}"
     caption = f"Mean accuracy against {kind}, with standard errors over the repeats as lines."
-    drawn = wide_and_narrow(draw, len(parts), (2.7, 2.6), columns=3)
-    return Picture(f"accuracy-by-{kind.replace(' ', '-')}", caption, *drawn)
+    return panelled(name, caption, draw, parts, (2.7, 2.6), legend=3)
 
 
 def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[str]) -> list[str]:
@@ -148,8 +132,3 @@ def methods_in_figure(experiment: Experiment, results: Results, parts: Sequence[
     ran = {row.method for row in results.rows if row.part in parts}
     shown = ran.intersection(experiment.in_figure) or ran
     return [method for method in experiment.methods() if method in shown]
-
-
-def capital(text: str) -> str:
-    """Return a text with a capital at its head."""
-    return f"{text[0].upper()}{text[1:]}"

@@ -10,7 +10,7 @@ from spdatoms._utils.typing import Floats
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.origin import repeats_made
-from spdatoms.paper.reporting.picture import Picture, legend_below, title_panel, wide_and_narrow
+from spdatoms.paper.reporting.picture import Picture, panelled, title_panel
 from spdatoms.paper.reporting.table import LOW, Table, grid
 from spdatoms.plotting import LearningCurveDisplay
 
@@ -61,20 +61,16 @@ def _best_of_each(results: Results, part: str) -> dict[int, float]:
 
 def descent_pictures(experiment: Experiment, results: Results) -> list[Picture]:
     """Return the curves of the mean objective over the iterations, a panel for every part."""
-    parts = results.parts()
     styles = (("black", "-"), ("black", ":"), ("0.55", "-"), ("0.55", "--"))
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, part in zip(axes, parts, strict=True):
-            for name, (colour, line) in zip(experiment.methods(), styles, strict=True):
-                rows = results.of(part, name)
-                if rows:
-                    LearningCurveDisplay(mean_objective(rows), label="objective (%)").plot(
-                        ax, color=colour, linestyle=line, marker="", label=name
-                    )
-            title_panel(ax, part)
-        legend_below(figure, axes[0], columns=4)
+    def draw(ax: Any, part: str) -> None:
+        for name, (colour, line) in zip(experiment.methods(), styles, strict=True):
+            rows = results.of(part, name)
+            if rows:
+                LearningCurveDisplay(mean_objective(rows), label="objective (%)").plot(
+                    ax, color=colour, linestyle=line, marker="", label=name
+                )
+        title_panel(ax, part)
 
     caption = "Mean objective after every half-step of learning, coding and update in turn."
-    drawn = wide_and_narrow(draw, len(parts), (2.7, 2.9), columns=3)
-    return [Picture("descent", caption, *drawn)]
+    return [panelled("descent", caption, draw, results.parts(), (2.7, 2.9), legend=4)]

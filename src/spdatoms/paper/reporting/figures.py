@@ -14,13 +14,7 @@ from spdatoms.paper.plotting import CMCDisplay, ComparisonDisplay
 from spdatoms.paper.reporting.curves import curve_pictures
 from spdatoms.paper.reporting.descent import descent_pictures
 from spdatoms.paper.reporting.imperfect import imperfect_pictures
-from spdatoms.paper.reporting.picture import (
-    Picture,
-    legend_below,
-    new_figure,
-    title_panel,
-    wide_and_narrow,
-)
+from spdatoms.paper.reporting.picture import Picture, new_figure, panelled, title_panel
 from spdatoms.paper.reporting.seconds import second_pictures
 from spdatoms.paper.reporting.sparsity import sparsity_pictures
 
@@ -72,51 +66,43 @@ def _bars(experiment: Experiment, results: Results) -> list[Picture]:
     keys = list(dict.fromkeys((s.part, score) for s in results.summaries() for score in s.scores))
     keys = [key for key in keys if key[1] == "average"] or keys
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, key in zip(axes, keys, strict=True):
-            _bar_panel(ax, experiment, results, shown, *key)
+    def draw(ax: Any, key: tuple[str, str]) -> None:
+        part, score = key
+        summaries = {s.method: s for s in results.summaries() if s.part == part}
+        here = {m: summaries[m] for m in shown if m in summaries and score in summaries[m].scores}
+        published = {
+            row.method: row.scores[score]
+            for row in experiment.published
+            if row.method in here and row.part in ("", part) and score in row.scores
+        }
+        ComparisonDisplay(
+            {name: summary.scores[score] for name, summary in here.items()},
+            {m: s.deviations[score] for m, s in here.items() if not experiment.single_queries},
+            {} if results.embedded else published,
+            emphasis=["RSR-S", "RSR-J"],
+        ).plot(ax)
+        ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
+        ax.tick_params(labelsize=8)
 
-    drawn = wide_and_narrow(draw, len(keys), (2.5, 0.9 + 0.21 * len(shown)), columns=3)
-    return [Picture("accuracy", f"{caption}.", *drawn)]
-
-
-def _bar_panel(
-    ax: Any, experiment: Experiment, results: Results, methods: Sequence[str], part: str, score: str
-) -> None:
-    here = {s.method: s for s in results.summaries() if s.part == part and score in s.scores}
-    named = {name: here[name] for name in methods if name in here}
-    deviations = {name: summary.deviations[score] for name, summary in named.items()}
-    published = {
-        row.method: row.scores[score]
-        for row in experiment.published
-        if row.method in named and row.part in ("", part) and score in row.scores
-    }
-    ComparisonDisplay(
-        {name: summary.scores[score] for name, summary in named.items()},
-        {} if experiment.single_queries else deviations,
-        {} if results.embedded else published,
-        emphasis=["RSR-S", "RSR-J"],
-    ).plot(ax)
-    ax.set_title(" ".join(filter(None, (part, "" if score == ACCURACY else score))), fontsize=9)
-    ax.tick_params(labelsize=8)
+    return [panelled("accuracy", f"{caption}.", draw, keys, (2.5, 0.9 + 0.21 * len(shown)))]
 
 
 def _cmc(experiment: Experiment, results: Results) -> list[Picture]:
     """Draw a panel of curves for every part."""
-    parts = results.parts()
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, part in zip(axes, parts, strict=True):
-            ran = {name: results.of(part, name) for name in results.ran(experiment.methods())}
-            found = {name: [row.extra["cmc"] for row in rows] for name, rows in ran.items() if rows}
-            curves = {name: np.mean(own, axis=0) for name, own in found.items()}
-            CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
-            title_panel(ax, part)
-            ax.get_legend().remove()
-        legend_below(figure, axes[0], columns=4)
+    def draw(ax: Any, part: str) -> None:
+        ran = {name: results.of(part, name) for name in experiment.methods()}
+        curves = {
+            name: np.mean([row.extra["cmc"] for row in rows], axis=0)
+            for name, rows in ran.items()
+            if rows
+        }
+        CMCDisplay(curves, max_rank=_MAX_RANK).plot(ax)
+        title_panel(ax, part)
+        ax.get_legend().remove()
 
     caption = "Cumulative matching characteristic: how often the right person is among the best."
-    return [Picture("cmc", caption, *wide_and_narrow(draw, len(parts), (2.7, 3.0), columns=3))]
+    return [panelled("cmc", caption, draw, results.parts(), (2.7, 3.0), legend=4)]
 
 
 def _confusion(experiment: Experiment, results: Results) -> list[Picture]:

@@ -48,7 +48,7 @@ def report_page(
         "report.html.jinja",
         "spdatoms.paper.reporting",
         experiment=experiment,
-        tables=[table.starred() for table in tables(experiment, results)] if results.rows else [],
+        tables=[table.starred() for table in tables(experiment, results)],
         about=about,
         figures=[*shown.values()],
         methods=[experiment.methods()[name] for name in results.ran(experiment.methods())],

@@ -11,14 +11,8 @@ import numpy as np
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.comparison import difference, mean_and_error
-from spdatoms.paper.reporting.curves import capital, data_and_kind, kinds_of, methods_in_figure
-from spdatoms.paper.reporting.picture import (
-    Picture,
-    draw_curves,
-    legend_below,
-    title_panel,
-    wide_and_narrow,
-)
+from spdatoms.paper.reporting.curves import data_and_kind, kinds_of, methods_in_figure
+from spdatoms.paper.reporting.picture import WIDE, Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
 
 _BETWEEN = ": "
@@ -47,12 +41,13 @@ _MARKS: dict[str, dict[str, Any]] = {
 
 
 def whole(results: Results) -> Results:
-    """Return the repeats that all methods have: only these can be compared."""
-    methods = {row.method for row in results.rows}
+    """Return the repeats that all methods have scores of: only these can be compared."""
+    scored = [row for row in results.rows if row.scores]
+    methods = {row.method for row in scored}
     there: dict[tuple[str, int], set[str]] = {}
-    for row in results.rows:
+    for row in scored:
         there.setdefault((row.part, row.repeat), set()).add(row.method)
-    rows = [row for row in results.rows if there[row.part, row.repeat] == methods]
+    rows = [row for row in scored if there[row.part, row.repeat] == methods]
     return replace(results, rows=rows)
 
 
@@ -111,7 +106,7 @@ def _means(results: Results, kind: str, methods: Sequence[str]) -> Table:
             cells = [f"{np.mean(list(own.values())):.1f}" for own in found]
             lines.append((method, treatment, *cells))
     levels = next(iter(cases.values()))
-    title = f"{capital(kind)}: mean accuracy (%) over {', '.join(names)}"
+    title = f"{kind.capitalize()}: mean accuracy (%) over {', '.join(names)}"
     return grid(title, ("method", "treatment", *levels), lines, HIGH, slice(2, None))
 
 
@@ -132,7 +127,7 @@ def _data_sets(results: Results, kind: str, methods: Sequence[str], reference: s
             overall = difference(found[method], found[reference])
         lines.append((method, *cells, overall))
     title = (
-        f"{capital(kind)}, {case[1]}, {case[0]}: accuracy (%), and difference to {reference} ± standard error "
+        f"{kind.capitalize()}, {case[1]}, {case[0]}: accuracy (%), and difference to {reference} ± standard error "
         "over queries, in the mean over data sets"
     )
     header = ("method", *data, "mean difference")
@@ -152,17 +147,16 @@ def imperfect_pictures(experiment: Experiment, results: Results) -> list[Picture
     results = whole(results)
     methods = methods_in_figure(experiment, results, results.parts())
     there = kinds_of(results)
-    curved = [kind for kind in _CURVED if kind in there]
-    found = [_overview(results, methods, [k for k in (*_CURVED, _BROKEN) if k in there])]
+    shown = [kind for kind in (*_CURVED, _BROKEN) if kind in there]
+    curved = [kind for kind in shown if kind in _CURVED]
+    found = [_overview(results, methods, shown)] if shown else []
     return found + [_every_data_set(results, methods, kind) for kind in curved]
 
 
 def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) -> Picture:
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, kind in zip(axes, kinds, strict=True):
-            panel = _treatments if kind == _BROKEN else _curves
-            panel(ax, results, methods, kind)
-        legend_below(figure, axes[0], columns=3, fontsize=8)
+    def draw(ax: Any, kind: str) -> None:
+        panel = _treatments if kind == _BROKEN else _curves
+        panel(ax, results, methods, kind)
 
     caption = (
         "Mean accuracy over data sets that are not perfect. Missing channels: every classifier is refitted to "
@@ -170,8 +164,8 @@ def _overview(results: Results, methods: Sequence[str], kinds: Sequence[str]) ->
         "of faults: untreated, and refitted without the channels of unusual variance, without those that "
         "BrokenChannels finds, or without the right ones (told)."
     )
-    drawn = wide_and_narrow(draw, len(kinds), (2.8, 3.6), columns=3, share=False)
-    return Picture("overview", caption, *drawn)
+    size = (2.8, 3.6)
+    return panelled("overview", caption, draw, kinds, size, legend=3, fontsize=8, share=False)
 
 
 def _curves(
@@ -214,13 +208,10 @@ def _every_data_set(results: Results, methods: Sequence[str], kind: str) -> Pict
     level = cases_of(results, kind)[treatment][0]
     data = list(accuracies(results, kind, methods[0], treatment, level))
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, name in zip(axes, data, strict=True):
-            _curves(ax, results, methods, kind, name)
-            ax.set_xlabel("" if figure.get_figwidth() < 6.0 else ax.get_xlabel())
-            title_panel(ax, name)
-        legend_below(figure, axes[0], columns=3)
+    def draw(ax: Any, name: str) -> None:
+        _curves(ax, results, methods, kind, name)
+        ax.set_xlabel("" if ax.figure.get_figwidth() < WIDE else ax.get_xlabel())
+        title_panel(ax, name)
 
     caption = f"Accuracy against the share of {label}, {treatment}."
-    drawn = wide_and_narrow(draw, len(data), (2.7, 2.6), columns=3)
-    return Picture(kind.replace(" ", "-"), caption, *drawn)
+    return panelled(kind.replace(" ", "-"), caption, draw, data, (2.7, 2.6), legend=3)

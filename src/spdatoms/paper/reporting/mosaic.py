@@ -9,7 +9,7 @@ import numpy as np
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results
-from spdatoms.paper.reporting.picture import Picture, new_figure
+from spdatoms.paper.reporting.picture import Picture, legend_below, new_figure
 
 #: The size of windows, their distance in the mosaic, and the height and width of its tiles.
 _WINDOW, _STEP, _TILE = 32, 8, (96, 160)
@@ -64,16 +64,12 @@ def _labelled(images: dict[str, Array], tiles: dict[str, Array]) -> tuple[Array,
     )
     mosaic = _mosaic(tiles)
     windows = region_covariances(texture_features(mosaic), block=_WINDOW, step=_STEP)
-    rows, columns = ((side - _WINDOW) // _STEP + 1 for side in mosaic.shape)
+    texture = _mosaic({name: np.full(_TILE, i) for i, name in enumerate(tiles)})
+    last = texture[_WINDOW - 1 :: _STEP, _WINDOW - 1 :: _STEP]
+    rows, columns = last.shape
+    first = texture[::_STEP, ::_STEP][:rows, :columns]
     labels = model.predict(windows).reshape(rows, columns)
-    first = [_STEP * np.arange(count) for count in (rows, columns)]
-    tile = [
-        [(start + edge) // side for edge in (0, _WINDOW - 1)]
-        for start, side in zip(first, _TILE, strict=True)
-    ]
-    inside = np.logical_and.outer(tile[0][0] == tile[0][1], tile[1][0] == tile[1][1])
-    truth = _COLUMNS * tile[0][0][:, None] + tile[1][0]
-    return labels, float((labels == truth)[inside].mean())
+    return labels, float((labels == first)[first == last].mean())
 
 
 def _mosaic(tiles: dict[str, Array]) -> Floats:
@@ -83,10 +79,9 @@ def _mosaic(tiles: dict[str, Array]) -> Floats:
 
 
 def _gallery(tiles: dict[str, Array], columns: int) -> Any:
-    figure = new_figure((1.7 * columns, 1.3 * -(-len(tiles) // columns)))
-    for ax, (name, tile) in zip(
-        figure.subplots(-(-len(tiles) // columns), columns).flat, tiles.items(), strict=True
-    ):
+    rows = -(-len(tiles) // columns)
+    figure = new_figure((1.7 * columns, 1.3 * rows))
+    for ax, (name, tile) in zip(figure.subplots(rows, columns).flat, tiles.items(), strict=True):
         ax.imshow(tile, cmap="gray")
         ax.set_title(name, fontsize=9)
         ax.set_axis_off()
@@ -95,6 +90,8 @@ def _gallery(tiles: dict[str, Array], columns: int) -> Any:
 
 def _map(tiles: dict[str, Array], labels: Array, narrow: bool) -> Any:
     """Draw the mosaic, and above it again with the labels in colour."""
+    from matplotlib.patches import Patch
+
     figure = new_figure((3.7, 4.2) if narrow else (10.0, 2.6))
     axes = figure.subplots(2, 1) if narrow else figure.subplots(1, 2)
     mosaic = _mosaic(tiles)
@@ -108,19 +105,9 @@ def _map(tiles: dict[str, Array], labels: Array, narrow: bool) -> Any:
         labels, cmap="tab10", alpha=0.55, extent=place, vmin=-0.5, vmax=9.5, interpolation="nearest"
     )
     axes[1].set(xlim=(0, mosaic.shape[1]), ylim=(mosaic.shape[0], 0))
-    handles = [_patch(shown.cmap(shown.norm(i))) for i in range(len(tiles))]
-    figure.legend(
-        handles,
-        [*tiles],
-        loc="outside lower center",
-        ncols=3 if narrow else 6,
-        frameon=False,
-        fontsize=9,
-    )
+    handles = [
+        Patch(color=shown.cmap(shown.norm(i)), alpha=0.55, label=name)
+        for i, name in enumerate(tiles)
+    ]
+    legend_below(figure, handles, 3 if narrow else 6)
     return figure
-
-
-def _patch(colour: Any) -> Any:
-    from matplotlib.patches import Patch
-
-    return Patch(color=colour, alpha=0.55)

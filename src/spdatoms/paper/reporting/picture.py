@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from spdatoms._utils.extras import import_extra
 from spdatoms.paper.plotting import AccuracyBySizeDisplay
 
-#: As many panels stand one below the other on a narrow screen; more stand in pairs.
-_FEW = 3
+#: As many panels stand side by side, and as many one below the other on a narrow screen; more stand in pairs there.
+_IN_A_ROW = _FEW = 3
+#: From this width on, in inches, a legend has all its columns.
+WIDE = 6.0
+#: What a panel is about.
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -65,36 +69,46 @@ def new_figure(size: tuple[float, float]) -> Any:
     return figure(figsize=size, layout="constrained")
 
 
-def wide_and_narrow(
-    draw: Callable[[Any, list[Any]], None],
-    count: int,
+def panelled(
+    name: str,
+    caption: str,
+    draw: Callable[[Any, Key], None],
+    keys: Sequence[Key],
     size: tuple[float, float],
-    columns: int,
+    *,
+    legend: int = 0,
+    fontsize: float = 9,
     share: bool = True,
-) -> list[Any]:
-    """Return two figures of as many panels: in some columns, and for telephones below each other or in pairs."""
-    slim = ((3.2, size[1]), 1) if count <= _FEW else ((1.7, 0.8 * size[1]), 2)
-    found = [panels(count, *shape, share) for shape in ((size, columns), slim)]
-    for figure, axes in found:
-        draw(figure, axes)
-    return [figure for figure, _ in found]
+) -> Picture:
+    """Return a picture with a panel for every key, three in a row, for telephones below each other or in pairs.
+
+    The legend below them, in some columns, is that of the first one. Panels of a row share the
+    scale of their vertical axes if they are to ``share`` it.
+    """
+    figures = []
+    slim = ((3.2, size[1]), 1) if len(keys) <= _FEW else ((1.7, 0.8 * size[1]), 2)
+    for (width, height), most in ((size, _IN_A_ROW), slim):
+        columns = min(most, len(keys))
+        rows = math.ceil(len(keys) / columns)
+        figure = new_figure((columns * width + 1.2, rows * height))
+        grid = figure.subplots(rows, columns, squeeze=False, sharey="row" if share else False)
+        axes = grid.ravel().tolist()
+        for ax in axes[len(keys) :]:
+            ax.remove()
+        for ax, key in zip(axes, keys, strict=False):
+            draw(ax, key)
+        if legend:
+            handles, _ = axes[0].get_legend_handles_labels()
+            fitting = legend if figure.get_figwidth() > WIDE else min(legend, 2)
+            legend_below(figure, handles, fitting, fontsize)
+        figures.append(figure)
+    return Picture(name, caption, *figures)
 
 
-def panels(
-    count: int, size: tuple[float, float], columns: int, share: bool = True
-) -> tuple[Any, list[Any]]:
-    """Return a figure and axes of this size in inches, which share their scales row by row."""
-    columns = min(columns, count)
-    rows = math.ceil(count / columns)
-    figure = new_figure((columns * size[0] + 1.2, rows * size[1]))
-    axes = (
-        figure.subplots(rows, columns, squeeze=False, sharey="row" if share else False)
-        .ravel()
-        .tolist()
-    )
-    for ax in axes[count:]:
-        ax.remove()
-    return figure, axes[:count]
+def legend_below(figure: Any, handles: Sequence[Any], columns: int, fontsize: float = 9) -> None:
+    """Draw one legend below all panels."""
+    place, style = "outside lower center", {"frameon": False, "fontsize": fontsize}
+    figure.legend(handles=handles, loc=place, ncols=columns, **style)
 
 
 def draw_curves(ax: Any, curves: Mapping[str, Iterable[tuple[float, ...]]]) -> Any:
@@ -107,15 +121,6 @@ def draw_curves(ax: Any, curves: Mapping[str, Iterable[tuple[float, ...]]]) -> A
     display.plot(ax)
     ax.get_legend().remove()
     return display
-
-
-def legend_below(figure: Any, ax: Any, columns: int, fontsize: float | None = 9) -> None:
-    """Draw the legend of some axes below all of them, in fewer columns where there is no room."""
-    handles = ax.get_legend_handles_labels()
-    columns = columns if figure.get_figwidth() > 6.0 else min(columns, 2)
-    figure.legend(
-        *handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=fontsize
-    )
 
 
 def title_panel(ax: Any, title: str) -> None:

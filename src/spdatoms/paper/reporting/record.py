@@ -80,7 +80,7 @@ def read_record(path: Path) -> Record:
 
 def record_of(experiment: Experiment, results: Results, drawn: Sequence[Picture] = ()) -> Record:
     """Return what a page shows of results and figures."""
-    shown = tuple(tables(experiment, results)) if results.rows else ()
+    shown = tuple(tables(experiment, results))
     below = {note for table in shown for notes in table.notes.values() for note in notes}
     methods = experiment.methods()
     return Record(

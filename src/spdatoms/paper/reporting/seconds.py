@@ -13,10 +13,9 @@ SECONDS = "seconds"
 def fastest(experiment: Experiment, results: Results) -> dict[str, tuple[float, float]]:
     """Return the least seconds to fit and to predict by method."""
     found = {}
-    for name in experiment.methods():
+    for name in results.ran(experiment.methods()):
         rows = [row for row in results.rows if row.method == name]
-        if rows:
-            found[name] = min(r.fit_seconds for r in rows), min(r.predict_seconds for r in rows)
+        found[name] = min(r.fit_seconds for r in rows), min(r.predict_seconds for r in rows)
     return found
 
 

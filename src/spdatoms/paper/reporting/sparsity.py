@@ -11,14 +11,8 @@ from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.experiments.task import ACCURACY
 from spdatoms.paper.reporting.comparison import Units, difference, paired
-from spdatoms.paper.reporting.picture import (
-    Picture,
-    draw_curves,
-    legend_below,
-    title_panel,
-    wide_and_narrow,
-)
-from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
+from spdatoms.paper.reporting.picture import Picture, draw_curves, panelled, title_panel
+from spdatoms.paper.reporting.table import HIGH, MISSING, Table, by_method, grid, value
 
 #: The level of methods whose penalty does not rule the number of non-zeros.
 _OWN = "0"
@@ -31,17 +25,14 @@ _TICKS = ("2", "5", "10", "20", "50")
 
 def nonzero_tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return the mean numbers of non-zeros of codes by method and part, if rows have them."""
-    parts, lines = results.parts(), []
-    for method in experiment.methods():
-        counts = [
-            [row.extra["nonzeros"] for row in results.of(part, method) if "nonzeros" in row.extra]
-            for part in parts
-        ]
-        if any(counts):
-            cells = (f"{np.mean(found):.1f}" if found else MISSING for found in counts)
-            lines.append((method, *cells))
-    header = ("method", *(part or "non-zeros" for part in parts))
-    return [grid("Non-zeros of a code, mean over queries", header, lines)] if lines else []
+
+    def cell(method: str, part: str) -> str:
+        rows = results.of(part, method)
+        found = [row.extra["nonzeros"] for row in rows if "nonzeros" in row.extra]
+        return f"{np.mean(found):.1f}" if found else MISSING
+
+    title, parts = "Non-zeros of a code, mean over queries", results.parts()
+    return by_method(title, experiment.methods(), parts, cell, unnamed="non-zeros")
 
 
 def levels_of(results: Results, part: str) -> list[str]:
@@ -136,27 +127,26 @@ def sparsity_pictures(experiment: Experiment, results: Results) -> list[Picture]
     if not parts:
         return _by_size(experiment, results)
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        for ax, part in zip(axes, parts, strict=True):
-            found = {name: curve(results.of(part, name)) for name in experiment.methods()}
-            points = {
-                name: [(count, *_mean_and_deviation(values)) for values, count in own.values()]
-                for name, own in found.items()
-                if own
-            }
-            draw_curves(ax, points)
-            ax.set(xscale="log", xlabel="non-zeros of a code")
-            ax.set_xticks([int(level) for level in _TICKS], labels=_TICKS, minor=False)
-            ax.set_xticks([], minor=True)
-            title_panel(ax, part)
-        legend_below(figure, axes[-1], columns=4 if len(parts) > 1 else 2, fontsize=8)
+    def draw(ax: Any, part: str) -> None:
+        found = {name: curve(results.of(part, name)) for name in experiment.methods()}
+        points = {
+            name: [(count, *_mean_and_deviation(values)) for values, count in own.values()]
+            for name, own in found.items()
+            if own
+        }
+        draw_curves(ax, points)
+        ax.set(xscale="log", xlabel="non-zeros of a code")
+        ax.set_xticks([int(level) for level in _TICKS], labels=_TICKS, minor=False)
+        ax.set_xticks([], minor=True)
+        title_panel(ax, part)
 
     caption = (
         "Mean accuracy against the number of non-zeros of a probe's code, with standard deviations as lines; "
         "a method with one point has codes whose number of non-zeros the penalty does not rule."
     )
-    drawn = wide_and_narrow(draw, len(parts), (2.7, 3.4), columns=3)
-    return [*_by_size(experiment, results), Picture("accuracy-by-nonzeros", caption, *drawn)]
+    name, legend = "accuracy-by-nonzeros", 4 if len(parts) > 1 else 2
+    by_nonzeros = panelled(name, caption, draw, parts, (2.7, 3.4), legend=legend, fontsize=8)
+    return [*_by_size(experiment, results), by_nonzeros]
 
 
 def _by_size(experiment: Experiment, results: Results) -> list[Picture]:
@@ -175,22 +165,17 @@ def _by_size(experiment: Experiment, results: Results) -> list[Picture]:
         if row.part.isdigit() and row.part in results.parts():
             published.setdefault(row.method, {})[int(row.part)] = row.scores[ACCURACY]
 
-    def draw(figure: Any, axes: list[Any]) -> None:
-        display = draw_curves(axes[0], curves)
-        legend_below(figure, axes[0], columns=4, fontsize=8)
-        for name, line in zip(curves, display.lines_, strict=True):
-            _mark_published(axes[0], published.get(name, {}), line[0].get_color())
+    def draw(ax: Any, points: Mapping[str, Sequence[tuple[float, ...]]]) -> None:
+        display = draw_curves(ax, points)
+        for name, line in zip(points, display.lines_, strict=True):
+            for size, accuracy in published.get(name, {}).items():
+                ax.plot(
+                    size, accuracy, "D", markersize=7, markerfacecolor="white",
+                    markeredgecolor=line[0].get_color(), markeredgewidth=1.6, zorder=5,
+                )  # fmt: skip
 
     caption = "Mean accuracy against the size of the dictionary, with standard deviations as lines"
     if any(published.values()):
         caption += "; diamonds are published values, in the colour of their method"
-    drawn = wide_and_narrow(draw, 1, (7.2, 5.2), columns=1)
-    return [Picture("accuracy-by-size", f"{caption}.", *drawn)]
-
-
-def _mark_published(ax: Any, values: Mapping[int, float], colour: Any) -> None:
-    if values:
-        ax.plot(
-            list(values), list(values.values()), "D", markersize=7, markerfacecolor="white",
-            markeredgecolor=colour, markeredgewidth=1.6, zorder=5,
-        )  # fmt: skip
+    name = "accuracy-by-size"
+    return [panelled(name, f"{caption}.", draw, [curves], (7.2, 5.2), legend=4, fontsize=8)]

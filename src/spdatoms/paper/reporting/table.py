@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -162,6 +162,24 @@ def grid(
     compared = range(len(header))[columns]
     marks = tuple(best if i in compared else "" for i in range(len(header)))
     return Table(title, header, tuple(Line(tuple(row)) for row in rows), marks)
+
+
+def by_method(
+    title: str,
+    methods: Iterable[str],
+    columns: Sequence[str],
+    cell: Callable[[str, str], str],
+    best: str = "",
+    unnamed: str = "",
+) -> list[Table]:
+    """Return a table with a cell per method and column, without methods that have none; no table without methods.
+
+    The column without a name is called ``unnamed``.
+    """
+    rows = [(method, *(cell(method, column) for column in columns)) for method in methods]
+    known = [row for row in rows if {*row[1:]} - {MISSING}]
+    header = ("method", *(column or unnamed for column in columns))
+    return [grid(title, header, known, best)] if known else []
 
 
 def to_markdown(table: Table, label: str = "") -> str:

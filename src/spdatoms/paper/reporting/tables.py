@@ -49,7 +49,10 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
     Returns
     -------
     list of Table
+        Empty without results.
     """
+    if not results.rows:
+        return []
     if experiment.table == "comparison":
         return [*comparison_tables(experiment, results), _seconds(experiment, results)]
     special = {
@@ -109,17 +112,11 @@ def _title(
     shown = {column.part for column in columns}
     part = "" if single else columns[0].part
     title = f"{experiment.title}{f', {part}' if part else ''}: accuracy (%)"
-    whole = _whole(experiment, results)
+    whole = experiment.usual_repeats(results.embedded)
     here = [summary for summary in results.summaries() if summary.part in shown]
     usual = [s for s in here if s.repeats != experiment.few(s.part, s.method)]
     made = repeats_made([summary.repeats for summary in usual or here], whole)
     return title if whole == 1 else f"{title}, {made}"
-
-
-def _whole(experiment: Experiment, results: Results) -> int:
-    """Return the number of repeats that the protocol has."""
-    embedded = experiment.repeats_embedded if results.embedded else None
-    return embedded or experiment.repeats
 
 
 def _matches(row: Published, column: Column) -> bool:
@@ -239,7 +236,8 @@ def _most_repeats(summaries: Iterable[Summary]) -> dict[str, int]:
 
 def _shorter_parts(experiment: Experiment, results: Results) -> list[str]:
     """Name the parts with fewer repeats than the protocol has, unless all parts have as many."""
-    whole, most = _whole(experiment, results), _most_repeats(results.summaries())
+    whole = experiment.usual_repeats(results.embedded)
+    most = _most_repeats(results.summaries())
     if experiment.table not in ("scores", "sparsity") or len(set(most.values())) == 1:
         return []
     return [

@@ -8,7 +8,7 @@ import pytest
 from spdatoms.geometry.channels import known_channels
 from spdatoms.paper.experiments import get_experiment, run
 from spdatoms.paper.experiments.task import ACCURACY, COVARIANCES
-from spdatoms.paper.protocols import _imperfect_textures as imperfect
+from spdatoms.paper.protocols.textures import PARTS, spoilt
 
 pytest.importorskip("skimage")
 
@@ -16,11 +16,11 @@ pytest.importorskip("skimage")
 def test_spoilt_queries():
     Q = np.tile(np.eye(7) + 1.0, (20, 1, 1))
     rng = np.random.default_rng(0)
-    np.testing.assert_array_equal(imperfect.spoilt(Q, "none", rng), Q)
-    missing = ~known_channels(imperfect.spoilt(Q, "missing", rng))
+    np.testing.assert_array_equal(spoilt(Q, "none", rng), Q)
+    missing = ~known_channels(spoilt(Q, "missing", rng))
     np.testing.assert_array_equal(missing.sum(axis=1), 3)
     assert 1 < len(np.unique(missing, axis=0)) <= 5
-    broken = imperfect.spoilt(Q, "broken", rng)
+    broken = spoilt(Q, "broken", rng)
     variances = np.einsum("mii->mi", broken)
     np.testing.assert_array_equal((variances > 5).sum(axis=1), 1)
     np.testing.assert_allclose(variances.max(axis=1), 20.0)
@@ -36,7 +36,7 @@ def test_parts_of_the_embedded_data():
         "RSR-J",
     ]
     data = experiment.load(None)
-    assert list(data) == ["photographs", *imperfect.PARTS]
+    assert list(data) == ["photographs", *PARTS]
     task = experiment.task(data["half missing"], 0, np.random.default_rng(0))
     assert len(task.train) == 6 * 15
     known = known_channels(task.tests[ACCURACY].views[COVARIANCES])

@@ -35,6 +35,8 @@ LARGEST_IN_LANES = 24
 _LARGEST_BY_ROTATIONS = 256
 #: Columns that LAPACK reduces together: it needs room for them.
 _LAPACK_BLOCK = 32
+#: Rows of a product at a time, of which only what is right of the diagonal is computed.
+_ROWS_OF_A_TRIANGLE = 24
 #: Variances within these limits, and their inverses, have squares that are numbers.
 _LEAST, _GREATEST = 1e-60, 1e60
 
@@ -90,7 +92,7 @@ def gram(F: Floats) -> Floats:
         # Half of the work, in place; what it leaves is mirrored.
         own, trans = (A, 0) if A.flags.f_contiguous else (A.T, 1)
         dsyrk(1.0, own, c=product.T, trans=trans, lower=1, overwrite_c=1)
-        mirror(product, 0, len(A))
+    mirror(out, 0, F.shape[-1])
     return out
 
 
@@ -183,14 +185,15 @@ def congruence(L: Floats, A: Floats) -> Floats:
     return symmetric_part(adjoint(L) @ A @ L)
 
 
-def congruent(E: Floats, A: Floats) -> Floats:
+def congruent(E: Floats, A: Floats, out: Floats | None = None) -> Floats:
     """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E serves all A."""
+    out = np.empty(A.shape) if out is None else out
     if A.shape[-1] > LARGEST_IN_LANES:
-        products = E @ A @ transpose(E)
-        for product in products:
-            mirror(product, 0, len(product))
-        return products
-    out = np.empty(A.shape)
+        half, columns = E @ A, transpose(E)
+        for part in block_slices(A.shape[-1], _ROWS_OF_A_TRIANGLE):
+            np.matmul(half[:, part], columns[..., part.start :], out=out[:, part, part.start :])
+        mirror(out, 0, A.shape[-1])
+        return out
     stacks = np.ascontiguousarray(transpose(E)), np.ascontiguousarray(A)  # by columns
     _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out)
     return out
@@ -313,18 +316,23 @@ def _in_eigenvectors(U: Floats, V: Floats, factors: Floats) -> Floats:
 
 
 def map_blocks(
-    function: Callable[..., Floats], *operands: FloatArray, dtype: np.dtype[Any] | None = None
+    function: Callable[..., Floats],
+    *operands: FloatArray,
+    dtype: np.dtype[Any] | None = None,
+    in_place: bool = False,
 ) -> FloatArray:
     """Apply a function of double precision stacks to operands (..., n, n), which are broadcast.
 
     The function gets blocks (b, n, n), so its temporaries stay small, and a stack of one of an operand before the last
     that is a single matrix; of Hermitian matrices it gets the real form. The result has the common precision of the
-    operands, or the ``dtype``; one that leaves its range is an error rather than an infinity.
+    operands, or the ``dtype``; one that leaves its range is an error rather than an infinity. A function that works
+    ``in_place`` is also told where to write its result, ``out``, if that is in double precision.
     """
     dtype = np.result_type(*operands) if dtype is None else dtype
     if dtype.kind == "c":
         forms = (real_form(Z.astype(np.result_type(Z, np.complex64))) for Z in operands)
-        return complex_form(map_blocks(function, *forms, dtype=np.finfo(dtype).dtype))
+        real = np.finfo(dtype).dtype
+        return complex_form(map_blocks(function, *forms, dtype=real, in_place=in_place))
     shape = common_shape(*(operand.shape for operand in operands))
     n, last = shape[-1], operands[-1]
     stacks = [
@@ -335,16 +343,19 @@ def map_blocks(
     ]
     out = np.empty((len(stacks[-1]), n, n), dtype=dtype)
 
-    def quietly(*block: Floats) -> Floats:
+    def quietly(target: FloatArray, *block: Floats) -> Floats:
         with np.errstate(all="ignore"):
+            if in_place and dtype == np.float64:
+                return function(*block, out=target)
             return function(*block)
 
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
         own = (stack if len(stack) == 1 else stack[part] for stack in stacks)
-        block = [stack.astype(np.float64, copy=False) for stack in own]
+        block = [out[part], *(stack.astype(np.float64, copy=False) for stack in own)]
         found = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
         with np.errstate(over="ignore", invalid="ignore"):  # an error, below
-            out[part] = found
+            if found is not block[0]:
+                out[part] = found
             # The sum of numbers may be infinite, too.
             finite = np.isfinite(out[part].sum()) or np.isfinite(out[part]).all()
         if not finite:

@@ -10,7 +10,7 @@ import scipy.sparse
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.atom_sums import AtomSums
 from spdatoms.divergences.squared_distance import SpectralDistance, matrix_of
-from spdatoms.geometry.functions import expm, logarithms, logm
+from spdatoms.geometry.functions import exponentials, logarithms, logm
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.spectral import log_derivative, spd_roots, symmetric_part
@@ -28,7 +28,7 @@ class LogEuclidean(SpectralDistance):
 
     def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
         """Write the half-vectors of the logarithms."""
-        half_vectors(logarithms(X.astype(np.float64)), out)
+        half_vectors(logarithms(X.astype(np.float64, copy=False)), out)
 
     def of_eigenvalues(self, values: Floats) -> Floats:
         """Return log λ."""
@@ -42,7 +42,7 @@ class LogEuclidean(SpectralDistance):
 
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return exp V for the matrix V of a half-vector."""
-        return np.asarray(expm(matrix_of(vector, len(current))))
+        return exponentials(matrix_of(vector, len(current)))
 
     def atom_sums(self) -> AtomSums:
         """Return the sums of logarithms."""

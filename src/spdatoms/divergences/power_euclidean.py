@@ -10,7 +10,7 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences._products import too_small
 from spdatoms.divergences.squared_distance import SpectralDistance, matrix_of
-from spdatoms.geometry.functions import powm
+from spdatoms.geometry.functions import powers
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import power_derivative, spd_roots, symmetric_part
@@ -47,11 +47,11 @@ class PowerEuclidean(SpectralDistance):
 
     def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
         """Write the half-vectors of X^p / p."""
-        powers = powm(X.astype(np.float64), self.p)
-        vanished = np.einsum("mii->mi", powers) < np.finfo(np.float64).tiny
-        if (vanished & (np.einsum("mii->mi", X) > 0)).any():
+        Z = powers(X.astype(np.float64, copy=False), self.p)
+        vanished = np.einsum("mii->mi", Z) < np.finfo(np.float64).tiny
+        if vanished.any() and (vanished & (np.einsum("mii->mi", X) > 0)).any():
             raise too_small(X.dtype)
-        half_vectors(np.asarray(powers) / self.p, out)
+        half_vectors(Z / self.p, out)
 
     def of_eigenvalues(self, values: Floats) -> Floats:
         """Return λ^p / p."""
@@ -66,4 +66,4 @@ class PowerEuclidean(SpectralDistance):
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return (p V)^(1/p) for the matrix V of a half-vector."""
         C = self.p * matrix_of(vector, len(current))
-        return np.asarray(powm(C if definite else nearest_spd(C), 1.0 / self.p))
+        return powers(C if definite else np.asarray(nearest_spd(C)), 1.0 / self.p)

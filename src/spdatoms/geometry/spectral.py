@@ -25,7 +25,7 @@ from spdatoms.geometry.validation import as_float, check_square, common_shape
 from spdatoms.native import kernel
 from spdatoms.native.elementwise import mirror
 
-_spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
+_spectral_pairs = kernel("spectral_pairs", "qqqdDDqqDI")
 _tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qDDD")
 #: Functions that the kernel knows, by its numbers.
 LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, _CONGRUENCE = range(7)
@@ -37,8 +37,6 @@ _LARGEST_BY_ROTATIONS = 256
 _LAPACK_BLOCK = 32
 #: Rows of a product at a time, of which only what is right of the diagonal is computed.
 _ROWS_OF_A_TRIANGLE = 24
-#: Variances within these limits, and their inverses, have squares that are numbers.
-_LEAST, _GREATEST = 1e-60, 1e60
 
 _BLOCK_BYTES = 1 << 20
 # From this size on a block is one matrix, and takes so long that Ctrl-C must not wait for it.
@@ -195,7 +193,7 @@ def congruent(E: Floats, A: Floats, out: Floats | None = None) -> Floats:
         mirror(out, 0, A.shape[-1])
         return out
     stacks = np.ascontiguousarray(transpose(E)), np.ascontiguousarray(A)  # by columns
-    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out)
+    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out, None)
     return out
 
 
@@ -260,20 +258,9 @@ def in_lanes(
     out = np.empty(B.shape if kind < AIRM else m)
     stacks = [None if Z is None else np.ascontiguousarray(Z, np.float64) for Z in (A, B)]
     one = A is not None and len(A) == 1
-    _spectral_pairs(n, m, kind, exponent, *stacks, not one, 1, out)
-    # (n, m): reductions over short rows are slow.
-    variances = [
-        np.ascontiguousarray(np.einsum("mii->im", Z)) for Z in operands if kind != EXP or Z is A
-    ]
-    open_ = np.zeros(m, bool)
-    if not all(Z.min(initial=1.0) > _LEAST and Z.max(initial=1.0) < _GREATEST for Z in variances):
-        for Z in variances:
-            open_ |= ((Z < _LEAST) | (Z > _GREATEST)).any(axis=0)
-    if kind != EXP:  # digits would be lost where variances are of very different size
-        open_ |= is_graded(variances[0] if A is None else variances[1] / variances[0], axis=0)
-    if not np.isfinite(out.sum()):  # or it is the sum that overflows
-        open_ |= ~np.isfinite(out).all(axis=tuple(range(1, out.ndim)))
-    if open_.any():
+    found = np.empty(m, np.int64)
+    if _spectral_pairs(n, m, kind, exponent, *stacks, not one, 1, out, found):
+        open_ = found != 0
         out[open_] = careful(*(Z if one and Z is A else Z[open_] for Z in operands))
     return out
 
@@ -338,7 +325,7 @@ def map_blocks(
     stacks = [
         Z.reshape(1, n, n)
         if Z.size == n * n and Z is not last
-        else np.broadcast_to(Z, shape).reshape(-1, n, n)
+        else (Z if Z.shape == shape else np.broadcast_to(Z, shape)).reshape(-1, n, n)
         for Z in operands
     ]
     out = np.empty((len(stacks[-1]), n, n), dtype=dtype)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd
+from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd, zheevd, zhetrd, zungqr
 
 from spdatoms._utils.threads import block_slices, interruptibly
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import (
     descending,
@@ -20,13 +20,13 @@ from spdatoms.geometry.graded import (
     reordered,
     rows_restored,
 )
-from spdatoms.geometry.hermitian import as_double, complex_form, real_form
+from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
 from spdatoms.native import kernel
 from spdatoms.native.elementwise import mirror
 
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqDI")
-_tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qDDD")
+_tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qqDDD")
 #: Functions that the kernel knows, by its numbers.
 LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, _CONGRUENCE = range(7)
 #: Beyond this size LAPACK is as quick.
@@ -94,33 +94,38 @@ def gram(F: Floats) -> Floats:
     return out
 
 
-def eigh(X: Floats) -> tuple[Floats, Floats]:
-    """Return eigenvalues and eigenvectors of a stack of symmetric matrices."""
-    if not _one_by_one(X, LARGEST_IN_LANES + 1):
+def eigh(X: Array) -> tuple[Floats, Array]:
+    """Return eigenvalues and eigenvectors of a stack of symmetric or Hermitian matrices."""
+    least = (LARGEST_IN_LANES // 2 if is_complex(X) else LARGEST_IN_LANES) + 1
+    if X.ndim != 3 or X.shape[-1] < least or X.dtype not in (np.float64, np.complex128):
         return np.linalg.eigh(X)
-    values, rows = np.empty(X.shape[:2]), np.empty(X.shape)
+    values, rows = np.empty(X.shape[:2]), np.empty_like(X, order="C")
     decompose = _by_rotations if X.shape[-1] <= _LARGEST_BY_ROTATIONS else _divided
     for A, own, vectors in zip(X, values, rows, strict=True):
         decompose(A, own, vectors)
     return values, transpose(rows)
 
 
-def _by_rotations(A: Floats, values: Floats, rows: Floats) -> None:
-    """Write the eigenvalues of a symmetric matrix, and its eigenvectors as rows: A = Q T Qᵀ, and T by rotations.cpp."""
+def _by_rotations(A: Array, values: Floats, rows: Array) -> None:
+    """Write the eigenvalues of a matrix, and its eigenvectors as rows: A = Q T Qᴴ, and the real T by rotations.cpp."""
     n = len(A)
-    reflectors, d, e, tau, _ = dsytrd(A.T, lower=1, lwork=_LAPACK_BLOCK * n)
+    reduced, product = (zhetrd, zungqr) if is_complex(A) else (dsytrd, dorgqr)
+    reflectors, d, e, tau, _ = reduced(A.T, lower=1, lwork=_LAPACK_BLOCK * n)
     rows[...] = 0.0
     rows[0, 0] = 1.0
-    rows[1:, 1:] = dorgqr(reflectors[1:, :-1], tau, lwork=_LAPACK_BLOCK * n)[0].T
+    rows[1:, 1:] = product(reflectors[1:, :-1], tau, lwork=_LAPACK_BLOCK * n)[0].T
+    if is_complex(A):
+        np.conjugate(rows, out=rows)  # Aᵀ is the conjugate of A
     values[...] = d
-    if _tridiagonal_eigenvectors(n, values, np.append(e, 0.0), rows):
+    numbers = rows.view(np.float64)
+    if _tridiagonal_eigenvectors(*numbers.shape, values, np.append(e, 0.0), numbers):
         _divided(A, values, rows)  # which brings its numbers to a middle range
 
 
-def _divided(A: Floats, values: Floats, rows: Floats) -> None:
+def _divided(A: Array, values: Floats, rows: Array) -> None:
     """Do the same by LAPACK's method for large matrices, divide and conquer."""
-    values[...], U, info = dsyevd(A.T, lower=0)
-    rows[...] = U.T
+    values[...], U, info = (zheevd if is_complex(A) else dsyevd)(A.T, lower=0)
+    rows[...] = adjoint(U)
     if info:
         raise np.linalg.LinAlgError("The eigenvalues of a matrix did not converge.")
 

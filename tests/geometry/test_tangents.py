@@ -33,6 +33,24 @@ def test_tangent_vectors(complex_) -> None:
         norm(np.triu(np.ones((3, 3))), A)
 
 
+@pytest.mark.parametrize("n", [24, 25, 48, 65])
+def test_transport_of_every_size(n) -> None:
+    G = np.random.default_rng(n).standard_normal((7, n, 2 * n))
+    A, B, *rest = G @ G.swapaxes(1, 2) / n
+    V = log_map(rest, A)
+    moved = parallel_transport(V, A, B)
+    np.testing.assert_array_equal(moved, moved.swapaxes(1, 2))
+    scale = np.abs(moved).max()
+    expected = theirs.transport_riemann(V, A, B)
+    np.testing.assert_allclose(moved, expected, atol=1e-11 * scale, rtol=0)
+    bases = np.stack([A, B, A, B, A])  # each from a base of its own
+    alone = [parallel_transport(v, a, B) for v, a in zip(V, bases, strict=True)]
+    np.testing.assert_allclose(parallel_transport(V, bases, B), alone, atol=1e-13 * scale, rtol=0)
+    single = parallel_transport(V.astype(np.float32), A.astype(np.float32), B.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, expected, atol=1e-4 * scale, rtol=0)
+
+
 def test_means_over_an_axis() -> None:
     X = matrices(12, 3, False).reshape(3, 4, 3, 3)
     for axis in (0, 1, -3):

@@ -66,6 +66,14 @@ def test_mirror(n, dtype):
     np.testing.assert_array_equal(out, np.triu(given) + np.triu(given, 1).T)
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_stack_is_mirrored(count):
+    given = rows((count * 17, 17)).reshape(count, 17, 17)
+    out = given.copy()
+    mirror(out, 0, 17)
+    np.testing.assert_array_equal(out, np.triu(given) + np.triu(given, 1).swapaxes(1, 2))
+
+
 @pytest.mark.parametrize("length", [1, 2, 6])
 @pytest.mark.parametrize("columns", [*range(1, 41), 65])
 def test_settle_squares(columns, length):

@@ -6,14 +6,15 @@ import pytest
 from spdatoms.geometry import spectral
 from spdatoms.native import kernel
 
-tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qDDD")
+tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qqDDD")
 
 
 def decomposed(d, e, Q=None):
     """Return the status, the eigenvalues and Zᵀ Qᵀ of the matrix with this diagonal and neighbours."""
     n = len(d)
     values, rows = np.array(d, float), np.eye(n) if Q is None else np.ascontiguousarray(Q.T)
-    status = tridiagonal_eigenvectors(n, values, np.append(np.asarray(e, float), np.nan), rows)
+    beside = np.append(np.asarray(e, float), np.nan)
+    status = tridiagonal_eigenvectors(n, rows.shape[1], values, beside, rows)
     return status, values, rows
 
 
@@ -24,7 +25,7 @@ def tridiagonal(d, e):
 def assert_decomposed(T, values, rows, tolerance=40):
     n, eps = len(T), np.finfo(float).eps * tolerance
     scale = np.abs(T).max()
-    np.testing.assert_allclose(rows @ rows.T, np.eye(n), atol=eps)
+    np.testing.assert_allclose(rows @ rows.conj().T, np.eye(n), atol=eps)
     np.testing.assert_allclose(T @ rows.T, rows.T * values, atol=eps * scale)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(T), atol=eps * scale)
     assert (np.diff(values) >= 0).all()
@@ -86,11 +87,12 @@ def test_what_is_out_of_range_is_refused(scale):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-250, 1e250])
-@pytest.mark.parametrize("n", [25, 40, 257])
-def test_eigh_of_stacks(n, scale):
+@pytest.mark.parametrize("complex_", [False, True])
+@pytest.mark.parametrize("n", [13, 25, 40, 257])
+def test_eigh_of_stacks(n, complex_, scale):
     rng = np.random.default_rng(n)
-    G = rng.standard_normal((3, n, n))
-    X = (G + G.swapaxes(1, 2)) * scale
+    G = rng.standard_normal((3, n, n)) + (1j * rng.standard_normal((3, n, n)) if complex_ else 0.0)
+    X = (G + G.conj().swapaxes(1, 2)) * scale
     values, U = spectral.eigh(X)
     for A, own, vectors in zip(X / scale, values / scale, U, strict=True):
         assert_decomposed(A, own, vectors.T, tolerance=400)

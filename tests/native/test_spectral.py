@@ -6,7 +6,7 @@ import scipy.linalg
 
 from spdatoms.native import kernel
 
-spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
+spectral_pairs = kernel("spectral_pairs", "qqqdDDqqDI")
 LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN = range(6)
 
 
@@ -21,7 +21,7 @@ def computed(kind, A, B, exponent=0.0):
     count, n = len(B), B.shape[-1]
     out = np.full((count + 2, n, n) if kind < AIRM else count + 2, 7.0)
     one = A is not None and A.ndim == 2
-    spectral_pairs(n, count, kind, exponent, A, B, not one, 1, out[1:-1])
+    spectral_pairs(n, count, kind, exponent, A, B, not one, 1, out[1:-1], None)
     assert (out[[0, -1]] == 7.0).all()
     return out[1:-1]
 
@@ -51,6 +51,24 @@ def test_every_size(n, kind):
     for value, a, b in zip(found, A, B, strict=True):
         expected = twin(kind, a, b, 0.3)
         np.testing.assert_allclose(value, expected, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_what_is_left_open(kind):
+    A, B = matrices(3, 13)
+    if kind == EXP:
+        A, B = B, B - np.eye(3)
+    scales = np.array([1e3, 1.0, 1.0])
+    B[2], A[4] = np.nan, np.nan
+    A[6] *= np.outer(
+        scales, scales
+    )  # variances of very different size, which is nothing to an exponential
+    A[8] *= 1e61
+    B[10, 0, 0] = 1e300 if kind == EXP else -1.0
+    expected = np.isin(np.arange(13), [2, 4, 8, 10] if kind == EXP else [2, 4, 6, 8, 10])
+    out, open_ = np.empty((13, 3, 3) if kind < AIRM else 13), np.empty(13, np.int64)
+    assert spectral_pairs(3, 13, kind, 0.3, A, B, 1, 1, out, open_) == expected.sum()
+    np.testing.assert_array_equal(open_, expected)
 
 
 @pytest.mark.parametrize("count", range(1, 19))

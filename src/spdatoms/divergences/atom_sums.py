@@ -35,7 +35,7 @@ from spdatoms.geometry.hermitian import is_complex, real_form
 from spdatoms.geometry.spectral import cholesky, congruence
 from spdatoms.geometry.triangles import entry_weights
 from spdatoms.native import lane_count
-from spdatoms.native.interleave import flat, flat_order
+from spdatoms.native.interleave import flat, flat_order, lanes_of
 
 #: The least eigenvalue that the projection onto the cone leaves, relative to the greatest.
 FLOOR = 1e-6
@@ -249,19 +249,27 @@ def scaled_inverse_sums(
 
     These are powers of two that bring atoms near one, where no reciprocal overflows.
     """
+    entries, used, begins, ends = in_batches(weights)
+    chosen = weights.indices[entries].astype(np.int64)
+    return _summed(X, chosen, begins, ends, np.where(used, weights.data[entries], 0.0), D)
+
+
+def scaled_inverse_sum(X: Floats, weights: Floats, D: Floats) -> tuple[Floats, Floats]:
+    """Return the same for one D (n, n) and weights (m,) of all X."""
+    chosen = lanes_of(len(X), lane_count(np.float64))
+    own = np.zeros(len(chosen))
+    own[: len(X)] = weights
+    ends = np.array([len(chosen) // lane_count(np.float64)])
+    return _summed(X, chosen, np.zeros(1, np.int64), ends, own, D[None])
+
+
+def _summed(
+    X: Floats, chosen: Indices, begins: Indices, ends: Indices, weights: Floats, D: Floats
+) -> tuple[Floats, Floats]:
+    """Return `scaled_inverse_sums` for the X that are ``chosen`` for the lanes of batches; each D has some of them."""
     factors = np.ldexp(1.0, -np.frexp(np.einsum("rii->r", D))[1])
     totals = np.zeros((len(D), len(flat_order(X.shape[-1]))))
-    entries, used, begins, ends = in_batches(weights)
-    batched.add_weighted_inverses(
-        D,
-        factors,
-        flat(X),
-        weights.indices[entries].astype(np.int64),
-        begins,
-        ends,
-        np.where(used, weights.data[entries], 0.0),
-        totals,
-    )
+    batched.add_weighted_inverses(D, factors, flat(X), chosen, begins, ends, weights, totals)
     if np.isnan(totals).any():
         raise ValueError("A sum X_i + D_r is not positive definite: ask check_spd about both.")
     return totals[:, tile_entries(X.shape[-1])[0]], factors

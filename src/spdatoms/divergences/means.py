@@ -26,7 +26,12 @@ from spdatoms.geometry.geodesics import AffineGeodesics
 from spdatoms.geometry.graded import in_units, unit_exponents
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.spectral import as_matrices, cholesky, symmetric_part
-from spdatoms.geometry.validation import as_float, check_semidefinite, check_spd
+from spdatoms.geometry.validation import (
+    as_float,
+    check_stack,
+    raise_unless_semidefinite,
+    raise_unless_spd,
+)
 
 #: A number of an axis, counted from the front or from the end.
 AXIS = allow.integer(-64, 64)
@@ -114,7 +119,10 @@ def _mean(
             return incomplete_mean(d, own, both, *rest)
 
         return centre_of(Z[rows], divergence, shares, tol, max_iter, "mean", find)
-    Z = check_semidefinite(Z) if divergence.semidefinite else check_spd(Z)
+    check_stack(Z, "X")
+    (raise_unless_semidefinite if divergence.semidefinite else raise_unless_spd)(
+        Z, "X", Z.shape[:1]
+    )
     return mean_of_checked(Z, divergence, weights, tol, max_iter)
 
 

@@ -232,11 +232,11 @@ class _Vectors:
         with np.errstate(all="ignore"):
             shift = vector - self.origin
             squares = self.shifted @ shift
-            settle_squares(
-                squares[None], np.atleast_1d(shift @ shift), self.squares, vector[None], self.all
-            )
-        small = squares < _TINY
-        if not squares.max() < np.inf or (small.any() and (self.all[small] != vector).any()):
+            square = np.array([shift @ shift])
+            settle_squares(squares[None], square, self.squares, vector[None], self.all)
+        if not squares.max() < np.inf:
+            return None
+        if squares.min() < _TINY and (self.all[squares < _TINY] != vector).any():
             return None
         return np.asarray(np.sqrt(squares))
 
@@ -247,7 +247,7 @@ def _weiszfeld(sums: DistanceSums, tol: float, max_iter: int) -> tuple[Floats, f
     length, change = divergence.relaxation, np.inf
     C = sums.mean() if divergence.closed_form else first_centre(sums.matrices, weights)
     distances, proposal = sums.look(C)
-    shortest, idle = np.inf, 0
+    here, shortest, idle = weights @ distances, np.inf, 0
     for _ in range(max_iter):
         change = float(relative_change(C, proposal))
         if change <= tol or length < _ROUNDING or idle > _PATIENCE:
@@ -256,16 +256,16 @@ def _weiszfeld(sums: DistanceSums, tol: float, max_iter: int) -> tuple[Floats, f
                 return proposal, min(change, tol)
             C, length = away, divergence.relaxation
             distances, proposal = sums.look(C)
-            shortest, idle = np.inf, 0
+            here, shortest, idle = weights @ distances, np.inf, 0
             continue
         there = proposal if length == 1.0 else points_between(C, proposal, length)
         to_there, next_proposal = sums.look(there)
-        here, after = weights @ distances, weights @ to_there
+        after = weights @ to_there
         idle = 0 if change < 0.9 * shortest or _LEVEL * after < here else idle + 1
         shortest = min(shortest, change)
         if after > _LEVEL * here:
             length *= 0.5
         else:
-            C, distances, proposal = there, to_there, next_proposal
+            C, distances, here, proposal = there, to_there, after, next_proposal
             length = min(divergence.relaxation, 1.5 * length)
     return C, change

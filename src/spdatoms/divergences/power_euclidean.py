@@ -17,7 +17,7 @@ from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences._products import rounded, too_small
 from spdatoms.divergences.squared_distance import HalfVectorDistance, matrix_of
 from spdatoms.geometry.batched import inverse, inverse_half_vectors
-from spdatoms.geometry.functions import expm, logarithms, logm, powm
+from spdatoms.geometry.functions import exponentials, logarithms, logm, powers
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.graded import is_graded
 from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
@@ -99,7 +99,7 @@ class LogEuclidean(SpectralDistance):
 
     def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
         """Write the half-vectors of the logarithms."""
-        half_vectors(logarithms(X.astype(np.float64)), out)
+        half_vectors(logarithms(X.astype(np.float64, copy=False)), out)
 
     def of_eigenvalues(self, values: Floats) -> Floats:
         """Return log λ."""
@@ -113,7 +113,7 @@ class LogEuclidean(SpectralDistance):
 
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return exp V for the matrix V of a half-vector."""
-        return np.asarray(expm(matrix_of(vector, len(current))))
+        return exponentials(matrix_of(vector, len(current)))
 
     def _parts(self, Z: Any, weights: scipy.sparse.csc_array, D: Floats) -> Floats:
         """M = Σ w log Z."""
@@ -166,11 +166,11 @@ class PowerEuclidean(SpectralDistance):
 
     def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
         """Write the half-vectors of X^p / p."""
-        powers = powm(X.astype(np.float64), self.p)
-        vanished = np.einsum("mii->mi", powers) < np.finfo(np.float64).tiny
-        if (vanished & (np.einsum("mii->mi", X) > 0)).any():
+        Z = powers(X.astype(np.float64, copy=False), self.p)
+        vanished = np.einsum("mii->mi", Z) < np.finfo(np.float64).tiny
+        if vanished.any() and (vanished & (np.einsum("mii->mi", X) > 0)).any():
             raise too_small(X.dtype)
-        half_vectors(np.asarray(powers) / self.p, out)
+        half_vectors(Z / self.p, out)
 
     def of_eigenvalues(self, values: Floats) -> Floats:
         """Return λ^p / p."""
@@ -185,7 +185,7 @@ class PowerEuclidean(SpectralDistance):
     def from_vector(self, vector: Floats, current: Floats, definite: bool = True) -> Floats:
         """Return (p V)^(1/p) for the matrix V of a half-vector."""
         C = self.p * matrix_of(vector, len(current))
-        return np.asarray(powm(C if definite else nearest_spd(C), 1.0 / self.p))
+        return powers(C if definite else np.asarray(nearest_spd(C)), 1.0 / self.p)
 
 
 class Harmonic(PowerEuclidean):

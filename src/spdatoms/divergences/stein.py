@@ -17,6 +17,7 @@ from spdatoms.divergences.atom_sums import (
     columns_of_entries,
     floored,
     in_batches,
+    scaled_inverse_sum,
     scaled_inverse_sums,
     weighted_inverse_sums,
 )
@@ -196,10 +197,11 @@ class Stein(Divergence):
 
         It is one step of a fixed point iteration, and the stationary point is its fixed point.
         """
-        used = np.flatnonzero(weights)
-        column = scipy.sparse.csc_array((weights[used], used, [0, len(used)]), (len(weights), 1))
-        (step,) = self.centres(Z, column, current[None])
-        return np.asarray(step)
+        sums, factors = scaled_inverse_sum(np.asarray(Z.matrices, np.float64), weights, current)
+        P = from_half_vectors(sums, Z.n, weighted=False)
+        if (weights < 0).any():
+            P = np.asarray(nearest_spd(P))
+        return np.asarray(batched.inverse(P)[0] * (0.5 * weights.sum() / factors[0]))
 
     def between(self, A: Floats, B: Floats, t: float) -> Floats | None:
         """Return A # B if both weigh the same."""

@@ -15,7 +15,7 @@ from spdatoms._utils.threads import (
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.geometry.half_vectors import (
     from_half_vectors,
-    half_vectors,
+    symmetric_slots,
     tile_entries,
     tile_weights,
 )
@@ -33,8 +33,7 @@ from spdatoms.native.interleave import (
 
 _logdets = kernels("logdets", "qqTTIIdddTTIIqqTqq")
 _pair_logdets = kernels("pair_logdets", "qqTIIddTT")
-_invert = kernel("invert", "qqD")
-_stack_with_inverses = kernel("stack_with_inverses", "qqDIIIDDqD")
+_inverses = kernel("inverses", "qqDIIDqqD")
 _add_weighted_inverses = kernel("add_weighted_inverses", "qqDDDIIIIDD")
 _sum_pair_inverses = kernel("sum_pair_inverses", "qqqDDDDD")
 
@@ -294,76 +293,46 @@ def fits(within: tuple[int, int], exponent: int, dtype: np.dtype[np.floating]) -
     return max(exponent - within[0], within[1] - exponent) <= room
 
 
-def inverse_half_vectors(
-    X: FloatArray, out: Floats, *, weighted: bool = True, first: int = 0
-) -> None:
+def inverse_half_vectors(X: FloatArray, out: Floats, *, first: int = 0) -> None:
     """Write the half-vectors of X_i⁻¹, n(n+1)/2 numbers each, to ``out``.
 
     A matrix that is not positive definite is an error, which counts the matrices from ``first``.
     """
     n = X.shape[-1]
-    packed = pack_lanes(np.asarray(X, np.float64), 1.0)
-    _invert(n, len(packed), packed)
-    slots, _, _ = tile_entries(n)
-    half = out if out.flags.c_contiguous and out.dtype == np.float64 else np.empty(out.shape)
-    weights = -tile_weights(n) if weighted else np.full(len(slots), -1.0)
-    read_lanes(packed, slots, weights, half)
-    # A pivot that is not positive makes the whole inverse NaN.
-    bad = np.flatnonzero(np.isnan(half[:, 0]))
-    if len(bad):
-        raise _no_inverse(first + bad[0])
-    if half is not out:
-        out[...] = half
+    _write_inverses(X, tile_entries(n)[0], tile_weights(n), False, out, first)
 
 
 def half_vectors_with_inverses(X: FloatArray) -> FloatArray:
     """Return the half-vectors of X_i and of X_i⁻¹ side by side, shape (m, n(n+1)), in the precision of X."""
-    n, lanes = X.shape[-1], lane_count(np.float64)
-    size = n * (n + 1) // 2
-    # Whole batches are written: rows past the last matrix are cut off.
-    stacked = np.empty((-(-len(X) // lanes) * lanes, 2 * size), X.dtype)
-    matrices_at_once = max(1, _PREPARE_BYTES // (8 * n * n * lanes)) * lanes
-    for part in block_slices(len(X), matrices_at_once):
-        if X.dtype == np.float64 and size >= lanes:
-            _stack_batches(X[part], stacked[part.start :])
-        else:
-            half_vectors(X[part], stacked[part, :size])
-            inverse_half_vectors(X[part], stacked[part, size:], first=part.start)
-    bad = np.flatnonzero(np.isnan(stacked[: len(X), size]))
-    if len(bad):
-        raise _no_inverse(bad[0])
-    return stacked[: len(X)]
-
-
-def _stack_batches(X: Floats, out: Floats) -> None:
-    """Write half-vectors of X_i and X_i⁻¹ to rows of ``out``, a batch at a time."""
-    n, lanes = X.shape[-1], lane_count(np.float64)
+    n = X.shape[-1]
     slots, weights = tile_entries(n)[0], tile_weights(n)
-    chosen = lanes_of(len(X), lanes)
-    _stack_with_inverses(
-        n,
-        len(chosen) // lanes,
-        flat(X),
-        chosen,
-        places_of(n),
-        slots,
-        weights,
-        -weights,
-        len(slots),
-        out[: len(chosen)],
-    )
-
-
-def _no_inverse(index: int) -> ValueError:
-    return ValueError(f"Matrix {index} is not positive definite: ask check_spd about it.")
+    stacked = np.empty((len(X), 2 * len(slots)), X.dtype)
+    for part in block_slices(len(X), max(1, _PREPARE_BYTES // (8 * n * n))):
+        _write_inverses(X[part], slots, weights, True, stacked[part], part.start)
+    return stacked
 
 
 def inverse(X: FloatArray) -> Floats:
     """Return X_i⁻¹ of SPD matrices (m, n, n), in double precision."""
     n = X.shape[-1]
-    half = np.empty((len(X), n * (n + 1) // 2))
-    inverse_half_vectors(X, half, weighted=False)
-    return from_half_vectors(half, n, weighted=False)
+    out = np.empty(X.shape)
+    _write_inverses(X, symmetric_slots(n), np.ones(n * n), False, out.reshape(-1, n * n), 0)
+    return out
+
+
+def _write_inverses(
+    X: FloatArray, slots: Indices, weights: Floats, beside: bool, out: FloatArray, first: int
+) -> None:
+    """Write entries of X_i⁻¹, at these slots, with these weights, to row i of ``out``, or ``beside`` those of X_i."""
+    direct = out.flags.c_contiguous and out.dtype == np.float64
+    rows = out if direct else np.empty(out.shape)
+    m, n = X.shape[:2]
+    entries = flat(np.asarray(X, np.float64))
+    bad = _inverses(n, m, entries, places_of(n), slots, weights, len(slots), beside, rows)
+    if bad < m:
+        raise ValueError(f"Matrix {first + bad} is not positive definite: ask check_spd about it.")
+    if not direct:
+        out[...] = rows
 
 
 def add_weighted_inverses(

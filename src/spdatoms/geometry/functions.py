@@ -92,14 +92,18 @@ def expm(X: ArrayLike) -> FloatArray:
     ndarray of shape (..., n, n)
         SPD matrices.
     """
+    X = as_matrices(X, "X")
+    return exponentials(as_tangents(X, "X", base=np.eye(X.shape[-1])))
+
+
+def exponentials(X: FloatArray) -> FloatArray:
+    """Return the exponentials of checked matrices."""
 
     def exp_block(X: Floats) -> Floats:
         eigenvalues, U = eigh(symmetric_part(X))
         return gram(U * np.exp(0.5 * eigenvalues)[:, None, :])
 
-    X = as_matrices(X, "X")
-    tangents = as_tangents(X, "X", base=np.eye(X.shape[-1]))
-    return map_blocks(partial(in_lanes, EXP, exp_block), tangents)
+    return map_blocks(partial(in_lanes, EXP, exp_block), X)
 
 
 @same_kind
@@ -159,6 +163,15 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
     ndarray of shape (..., n, n)
         SPD matrices.
     """
+    X = as_matrices(X, "X")
+    definite = bool(is_spd(X).all())
+    if not definite:
+        X = as_semidefinite(X, "X") if exponent > 0 else as_spd(X, "X")
+    return powers(X, exponent, definite)
+
+
+def powers(X: FloatArray, exponent: float, definite: bool = False) -> FloatArray:
+    """Return powers of checked matrices; if these are not known to be ``definite``, some may be semidefinite."""
 
     def careful(X: Floats) -> Floats:
         roots, U = spd_roots(X)
@@ -176,12 +189,7 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
         out[~spd] = gram(U * (np.maximum(eigenvalues, 0.0) ** (0.5 * exponent))[:, None, :])
         return out
 
-    X = as_matrices(X, "X")
-    if is_spd(X).all():
-        return map_blocks(power_block, X)
-    if exponent > 0:
-        return map_blocks(semidefinite_block, as_semidefinite(X, "X"))
-    return map_blocks(power_block, as_spd(X, "X"))  # which it is not
+    return map_blocks(power_block if definite or exponent < 0 else semidefinite_block, X)
 
 
 @same_kind

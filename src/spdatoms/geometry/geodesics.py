@@ -97,9 +97,8 @@ def relative_change(old: Floats, new: Floats) -> Floats:
     """‖L⁻¹ (new − old) L⁻ᵀ‖_F / √n with old = L Lᵀ, invariant under congruence; one number per matrix."""
     old, new = real_form(old), real_form(new)
     whitened = whiten(cholesky(old), new - old)
-    # NumPy sums the squares of a single matrix in another order than those of a stack.
-    axes = None if old.ndim == 2 else (-2, -1)
-    return np.asarray(np.linalg.norm(whitened, axis=axes) / np.sqrt(old.shape[-1]))
+    squares = np.einsum("...ij,...ij->...", whitened, whitened)
+    return np.asarray(np.sqrt(squares / old.shape[-1]))
 
 
 def well_conditioned(C: Floats, least: float) -> NDArray[np.bool_]:

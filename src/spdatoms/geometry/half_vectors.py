@@ -125,6 +125,12 @@ def _places(n: int) -> tuple[Indices, Indices]:
     return rows * n + columns, symmetric(np.arange(len(rows)), rows, columns, weighted=False)
 
 
+@cache
+def symmetric_slots(n: int) -> Indices:
+    """Return where every entry of a symmetric matrix, row by row, is in tile order: on or below the diagonal."""
+    return np.ascontiguousarray(tile_entries(n)[0][_places(n)[1]].ravel())
+
+
 def half_vectors(X: FloatArray, out: Floats) -> None:
     """Write the weighted half-vectors of X (m, n, n), n(n+1)/2 numbers each, to ``out``."""
     m, n = X.shape[:2]

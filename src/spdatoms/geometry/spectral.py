@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd
+from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd, zheevd, zhetrd, zungqr
 
 from spdatoms._utils.threads import block_slices, interruptibly
-from spdatoms._utils.typing import FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import (
     descending,
@@ -20,13 +20,13 @@ from spdatoms.geometry.graded import (
     reordered,
     rows_restored,
 )
-from spdatoms.geometry.hermitian import as_double, complex_form, real_form
+from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
 from spdatoms.native import kernel
 from spdatoms.native.elementwise import mirror
 
-_spectral_pairs = kernel("spectral_pairs", "qqqdDDqqD")
-_tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qDDD")
+_spectral_pairs = kernel("spectral_pairs", "qqqdDDqqDI")
+_tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qqDDD")
 #: Functions that the kernel knows, by its numbers.
 LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, _CONGRUENCE = range(7)
 #: Beyond this size LAPACK is as quick.
@@ -35,8 +35,8 @@ LARGEST_IN_LANES = 24
 _LARGEST_BY_ROTATIONS = 256
 #: Columns that LAPACK reduces together: it needs room for them.
 _LAPACK_BLOCK = 32
-#: Variances within these limits, and their inverses, have squares that are numbers.
-_LEAST, _GREATEST = 1e-60, 1e60
+#: Rows of a product at a time, of which only what is right of the diagonal is computed.
+_ROWS_OF_A_TRIANGLE = 24
 
 _BLOCK_BYTES = 1 << 20
 # From this size on a block is one matrix, and takes so long that Ctrl-C must not wait for it.
@@ -90,37 +90,42 @@ def gram(F: Floats) -> Floats:
         # Half of the work, in place; what it leaves is mirrored.
         own, trans = (A, 0) if A.flags.f_contiguous else (A.T, 1)
         dsyrk(1.0, own, c=product.T, trans=trans, lower=1, overwrite_c=1)
-        mirror(product, 0, len(A))
+    mirror(out, 0, F.shape[-1])
     return out
 
 
-def eigh(X: Floats) -> tuple[Floats, Floats]:
-    """Return eigenvalues and eigenvectors of a stack of symmetric matrices."""
-    if not _one_by_one(X, LARGEST_IN_LANES + 1):
+def eigh(X: Array) -> tuple[Floats, Array]:
+    """Return eigenvalues and eigenvectors of a stack of symmetric or Hermitian matrices."""
+    least = (LARGEST_IN_LANES // 2 if is_complex(X) else LARGEST_IN_LANES) + 1
+    if X.ndim != 3 or X.shape[-1] < least or X.dtype not in (np.float64, np.complex128):
         return np.linalg.eigh(X)
-    values, rows = np.empty(X.shape[:2]), np.empty(X.shape)
+    values, rows = np.empty(X.shape[:2]), np.empty_like(X, order="C")
     decompose = _by_rotations if X.shape[-1] <= _LARGEST_BY_ROTATIONS else _divided
     for A, own, vectors in zip(X, values, rows, strict=True):
         decompose(A, own, vectors)
     return values, transpose(rows)
 
 
-def _by_rotations(A: Floats, values: Floats, rows: Floats) -> None:
-    """Write the eigenvalues of a symmetric matrix, and its eigenvectors as rows: A = Q T Qᵀ, and T by rotations.cpp."""
+def _by_rotations(A: Array, values: Floats, rows: Array) -> None:
+    """Write the eigenvalues of a matrix, and its eigenvectors as rows: A = Q T Qᴴ, and the real T by rotations.cpp."""
     n = len(A)
-    reflectors, d, e, tau, _ = dsytrd(A.T, lower=1, lwork=_LAPACK_BLOCK * n)
+    reduced, product = (zhetrd, zungqr) if is_complex(A) else (dsytrd, dorgqr)
+    reflectors, d, e, tau, _ = reduced(A.T, lower=1, lwork=_LAPACK_BLOCK * n)
     rows[...] = 0.0
     rows[0, 0] = 1.0
-    rows[1:, 1:] = dorgqr(reflectors[1:, :-1], tau, lwork=_LAPACK_BLOCK * n)[0].T
+    rows[1:, 1:] = product(reflectors[1:, :-1], tau, lwork=_LAPACK_BLOCK * n)[0].T
+    if is_complex(A):
+        np.conjugate(rows, out=rows)  # Aᵀ is the conjugate of A
     values[...] = d
-    if _tridiagonal_eigenvectors(n, values, np.append(e, 0.0), rows):
+    numbers = rows.view(np.float64)
+    if _tridiagonal_eigenvectors(*numbers.shape, values, np.append(e, 0.0), numbers):
         _divided(A, values, rows)  # which brings its numbers to a middle range
 
 
-def _divided(A: Floats, values: Floats, rows: Floats) -> None:
+def _divided(A: Array, values: Floats, rows: Array) -> None:
     """Do the same by LAPACK's method for large matrices, divide and conquer."""
-    values[...], U, info = dsyevd(A.T, lower=0)
-    rows[...] = U.T
+    values[...], U, info = (zheevd if is_complex(A) else dsyevd)(A.T, lower=0)
+    rows[...] = adjoint(U)
     if info:
         raise np.linalg.LinAlgError("The eigenvalues of a matrix did not converge.")
 
@@ -183,16 +188,17 @@ def congruence(L: Floats, A: Floats) -> Floats:
     return symmetric_part(adjoint(L) @ A @ L)
 
 
-def congruent(E: Floats, A: Floats) -> Floats:
+def congruent(E: Floats, A: Floats, out: Floats | None = None) -> Floats:
     """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E serves all A."""
+    out = np.empty(A.shape) if out is None else out
     if A.shape[-1] > LARGEST_IN_LANES:
-        products = E @ A @ transpose(E)
-        for product in products:
-            mirror(product, 0, len(product))
-        return products
-    out = np.empty(A.shape)
+        half, columns = E @ A, transpose(E)
+        for part in block_slices(A.shape[-1], _ROWS_OF_A_TRIANGLE):
+            np.matmul(half[:, part], columns[..., part.start :], out=out[:, part, part.start :])
+        mirror(out, 0, A.shape[-1])
+        return out
     stacks = np.ascontiguousarray(transpose(E)), np.ascontiguousarray(A)  # by columns
-    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out)
+    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out, None)
     return out
 
 
@@ -257,20 +263,9 @@ def in_lanes(
     out = np.empty(B.shape if kind < AIRM else m)
     stacks = [None if Z is None else np.ascontiguousarray(Z, np.float64) for Z in (A, B)]
     one = A is not None and len(A) == 1
-    _spectral_pairs(n, m, kind, exponent, *stacks, not one, 1, out)
-    # (n, m): reductions over short rows are slow.
-    variances = [
-        np.ascontiguousarray(np.einsum("mii->im", Z)) for Z in operands if kind != EXP or Z is A
-    ]
-    open_ = np.zeros(m, bool)
-    if not all(Z.min(initial=1.0) > _LEAST and Z.max(initial=1.0) < _GREATEST for Z in variances):
-        for Z in variances:
-            open_ |= ((Z < _LEAST) | (Z > _GREATEST)).any(axis=0)
-    if kind != EXP:  # digits would be lost where variances are of very different size
-        open_ |= is_graded(variances[0] if A is None else variances[1] / variances[0], axis=0)
-    if not np.isfinite(out.sum()):  # or it is the sum that overflows
-        open_ |= ~np.isfinite(out).all(axis=tuple(range(1, out.ndim)))
-    if open_.any():
+    found = np.empty(m, np.int64)
+    if _spectral_pairs(n, m, kind, exponent, *stacks, not one, 1, out, found):
+        open_ = found != 0
         out[open_] = careful(*(Z if one and Z is A else Z[open_] for Z in operands))
     return out
 
@@ -313,38 +308,46 @@ def _in_eigenvectors(U: Floats, V: Floats, factors: Floats) -> Floats:
 
 
 def map_blocks(
-    function: Callable[..., Floats], *operands: FloatArray, dtype: np.dtype[Any] | None = None
+    function: Callable[..., Floats],
+    *operands: FloatArray,
+    dtype: np.dtype[Any] | None = None,
+    in_place: bool = False,
 ) -> FloatArray:
     """Apply a function of double precision stacks to operands (..., n, n), which are broadcast.
 
     The function gets blocks (b, n, n), so its temporaries stay small, and a stack of one of an operand before the last
     that is a single matrix; of Hermitian matrices it gets the real form. The result has the common precision of the
-    operands, or the ``dtype``; one that leaves its range is an error rather than an infinity.
+    operands, or the ``dtype``; one that leaves its range is an error rather than an infinity. A function that works
+    ``in_place`` is also told where to write its result, ``out``, if that is in double precision.
     """
     dtype = np.result_type(*operands) if dtype is None else dtype
     if dtype.kind == "c":
         forms = (real_form(Z.astype(np.result_type(Z, np.complex64))) for Z in operands)
-        return complex_form(map_blocks(function, *forms, dtype=np.finfo(dtype).dtype))
+        real = np.finfo(dtype).dtype
+        return complex_form(map_blocks(function, *forms, dtype=real, in_place=in_place))
     shape = common_shape(*(operand.shape for operand in operands))
     n, last = shape[-1], operands[-1]
     stacks = [
         Z.reshape(1, n, n)
         if Z.size == n * n and Z is not last
-        else np.broadcast_to(Z, shape).reshape(-1, n, n)
+        else (Z if Z.shape == shape else np.broadcast_to(Z, shape)).reshape(-1, n, n)
         for Z in operands
     ]
     out = np.empty((len(stacks[-1]), n, n), dtype=dtype)
 
-    def quietly(*block: Floats) -> Floats:
+    def quietly(target: FloatArray, *block: Floats) -> Floats:
         with np.errstate(all="ignore"):
+            if in_place and dtype == np.float64:
+                return function(*block, out=target)
             return function(*block)
 
     for part in block_slices(len(out), max(1, _BLOCK_BYTES // (8 * shape[-1] ** 2))):
         own = (stack if len(stack) == 1 else stack[part] for stack in stacks)
-        block = [stack.astype(np.float64, copy=False) for stack in own]
+        block = [out[part], *(stack.astype(np.float64, copy=False) for stack in own)]
         found = quietly(*block) if shape[-1] < _LARGE else interruptibly(quietly, *block)
         with np.errstate(over="ignore", invalid="ignore"):  # an error, below
-            out[part] = found
+            if found is not block[0]:
+                out[part] = found
             # The sum of numbers may be infinite, too.
             finite = np.isfinite(out[part].sum()) or np.isfinite(out[part]).all()
         if not finite:

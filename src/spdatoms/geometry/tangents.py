@@ -100,4 +100,5 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
     vectors = as_tangents(V, "V", base=first)
     with one_blas_thread():
         E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
-    return map_blocks(congruent, E, vectors, dtype=np.result_type(first, second, vectors))
+    dtype = np.result_type(first, second, vectors)
+    return map_blocks(congruent, E, vectors, dtype=dtype, in_place=True)

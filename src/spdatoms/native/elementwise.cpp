@@ -72,15 +72,15 @@ template <class T> Int symmetrise(const Symmetrise<T> g) {
 }
 
 template <class T> struct Mirror {
-    T *out;
-    Int n, start, stop;
+    T *out;  // (count, n, n)
+    Int count, n, start, stop;
 };
 
-// Copy rows start … stop right of the diagonal to the columns below it.
-template <class T> Int mirror(const Mirror<T> g) {
+// Copy rows start … stop of a matrix right of the diagonal to the columns below it.
+template <class T> void mirror_one(const Mirror<T> &g, T *out) {
     constexpr Int L = LANES<T>;
     const auto copy = [&](Int i, Int begin, Int end) {
-        for (Int j = begin; j < end; ++j) g.out[j * g.n + i] = g.out[i * g.n + j];
+        for (Int j = begin; j < end; ++j) out[j * g.n + i] = out[i * g.n + j];
     };
     for (Int first = g.start; first < g.stop; first += L) {
         const Int last = smaller(first + L, g.stop), whole = last - first == L ? (g.n - first) / L * L : 0;
@@ -90,11 +90,15 @@ template <class T> Int mirror(const Mirror<T> g) {
         }
         for (Int j = first + L; j < first + whole; j += L) {  // whole tiles
             Vector<T> tile[L];
-            UNROLL for (int r = 0; r < L; ++r) tile[r] = load(g.out + (first + r) * g.n + j);
+            UNROLL for (int r = 0; r < L; ++r) tile[r] = load(out + (first + r) * g.n + j);
             transpose(tile);
-            UNROLL for (int r = 0; r < L; ++r) store(g.out + (j + r) * g.n + first, tile[r]);
+            UNROLL for (int r = 0; r < L; ++r) store(out + (j + r) * g.n + first, tile[r]);
         }
     }
+}
+
+template <class T> Int mirror(const Mirror<T> g) {
+    for (Int i = 0; i < g.count; ++i) mirror_one(g, g.out + i * g.n * g.n);
     return DONE;
 }
 

@@ -11,7 +11,7 @@ from spdatoms.native import kernel, kernels
 
 _scale_and_shift = kernels("scale_and_shift", "TqqdTT")
 _symmetrise = kernels("symmetrise", "Tqdd")
-_mirror = kernels("mirror", "Tqqq")
+_mirror = kernels("mirror", "Tqqqq")
 _settle_squares = kernel("settle_squares", "DqqqDDDD")
 
 
@@ -28,8 +28,9 @@ def symmetrise(out: NDArray[Any], scale: float, shift: float) -> bool:
 
 
 def mirror(out: NDArray[Any], start: int, stop: int) -> None:
-    """Copy rows ``start … stop`` right of the diagonal to the columns below it."""
-    _mirror(out.dtype)(out, len(out), start, stop)
+    """Copy rows ``start … stop`` right of the diagonal to the columns below it, of a matrix or of a stack."""
+    count = len(out) if out.ndim == 3 else 1
+    _mirror(out.dtype)(out, count, out.shape[-1], start, stop)
 
 
 def settle_squares(

@@ -145,18 +145,13 @@ Program program_of(Int n) { return program_of(n, std::make_index_sequence<KNOWN>
 // Numbers of scratch that the sweeps of one batch need.
 constexpr Int panels_size(Int n) { return 2 * n * TILE * L; }
 
-struct Invert {
-    Int n, batches;
-    double *Y;  // (batches, slots, LANES)
-};
-struct StackWithInverses {
-    Int n, batches;
-    const double *X;
-    const Int *chosen, *places;     // the matrix of every lane, the slot of every entry
-    const Int *slots;               // those that are written
-    const double *weights, *negative_weights;
-    Int count;
-    double *out;  // (batches·LANES, 2·count)
+struct Inverses {
+    Int n, count;
+    const double *X;                 // (count, n, n)
+    const Int *places, *slots;       // the slot of every entry, and those that are written
+    const double *weights;           // of these
+    Int length, beside;              // their number, and whether the entries of X_i come first
+    double *out;                     // (count, length), or (count, 2·length)
 };
 struct AddWeightedInverses {
     Int n, rows;
@@ -175,29 +170,30 @@ struct SumPairInverses {
 
 }  // namespace
 
-// Overwrite every batch of Y, in tile order, by the *negative* inverses of its matrices.
-EXPORT Int invert(const Invert *given) {
-    const Int n = given->n;
-    Buffer<double> panels(panels_size(n));
-    if (!panels) return NO_MEMORY;
-    for (Int b = 0; b < given->batches; ++b) program_of(n)(n, given->Y + b * slot_count(n) * L, panels.data());
-    return DONE;
-}
-
-// Write the entries at these slots, times their weights, of X_i and of X_i⁻¹ side by side as row i.
-EXPORT Int stack_with_inverses(const StackWithInverses *given) {
-    const Int n = given->n, count = given->count;
-    Buffer<double> memory(slot_count(n) * L + panels_size(n));
-    if (!memory) return NO_MEMORY;
-    double *work = memory.data(), *panels = work + slot_count(n) * L;
-    for (Int b = 0; b < given->batches; ++b) {
-        double *rows = given->out + b * L * 2 * count;
-        scatter(given->X, n * n, given->chosen + b * L, given->places, 1.0, work);
-        collect(work, given->slots, given->weights, count, rows, 2 * count);
+// Write the entries at these slots, times their weights, of X_i⁻¹ as row i, after those of X_i or alone; return the first i
+// whose X_i is not positive definite, or the count.
+EXPORT Int inverses(const Inverses *given) {
+    const Inverses g = *given;
+    const Int n = g.n, slots = slot_count(n), first_inverse = g.beside ? g.length : 0, stride = first_inverse + g.length;
+    Buffer<double> memory(slots * L + panels_size(n)), negative(g.length), last(g.count % L ? stride * L : 1);
+    if (!memory || !negative || !last) return NO_MEMORY;
+    for (Int p = 0; p < g.length; ++p) negative.data()[p] = -g.weights[p];
+    double *work = memory.data(), *panels = work + slots * L;
+    Int bad = g.count;
+    for (Int first = 0; first < g.count; first += L) {
+        const Int together = first + L <= g.count ? L : g.count - first;
+        Int chosen[L];
+        for (Int l = 0; l < L; ++l) chosen[l] = first + (l < together ? l : together - 1);
+        double *rows = together == L ? g.out + first * stride : last.data();
+        scatter(g.X, n * n, chosen, g.places, 1.0, work);
+        if (g.beside) collect(work, g.slots, g.weights, g.length, rows, stride);
         program_of(n)(n, work, panels);
-        collect(work, given->slots, given->negative_weights, count, rows + count, 2 * count);
+        collect(work, g.slots, negative.data(), g.length, rows + first_inverse, stride);
+        if (rows == last.data()) std::memcpy(g.out + first * stride, rows, together * stride * sizeof(double));
+        for (Int l = 0; l < together && bad == g.count; ++l)  // such a pivot makes the whole inverse NaN
+            if (rows[l * stride + first_inverse] != rows[l * stride + first_inverse]) bad = first + l;
     }
-    return DONE;
+    return bad;
 }
 
 // Add Σ_j w_j (factors[i]·(X_i + Y_j))⁻¹ to totals[i], in tile order, over the batches begins[i] … ends[i] − 1 of Y.

@@ -20,9 +20,9 @@ constexpr Int MOST_STEPS = 30;  // per eigenvalue; two are enough in the mean
 constexpr double LEAST = 1e-130, GREATEST = 1e130;
 
 struct TridiagonalEigen {
-    Int n;
+    Int n, width;
     double *d, *e;  // diagonal, which becomes the eigenvalues, and what is beside it (n, the last without meaning)
-    double *Z;      // (n, n): Qᵀ, which becomes Zᵀ Qᵀ; rows are eigenvectors
+    double *Z;      // (n, width): Qᵀ, which becomes Zᵀ Qᵀ; rows are eigenvectors, or their real and imaginary parts
 };
 
 struct Rotation {
@@ -34,15 +34,15 @@ struct Step {
 };
 
 struct Waiting {
-    const Int n, room;
+    const Int n, width, room;
     Buffer<Rotation> rotations;
     Buffer<Step> steps;
     Buffer<double> columns;
     Buffer<Int> order;
     Int rotation_count = 0, step_count = 0;
 
-    explicit Waiting(Int n)
-        : n(n), room((n * n + 1) / 2), rotations(room + n), steps(room + 1), columns(n * WIDTH * L), order(n) {}
+    Waiting(Int n, Int width)
+        : n(n), width(width), room((n * n + 1) / 2), rotations(room + n), steps(room + 1), columns(n * WIDTH * L), order(n) {}
     explicit operator bool() const { return rotations && steps && columns && order; }
 
     INLINE void rotate() const {
@@ -66,15 +66,15 @@ struct Waiting {
 
     // Rotate Z; row k becomes what row order[k] is then.
     void apply(double *Z) {
-        for (Int begin = 0; begin < n; begin += WIDTH * L) {
-            const Int count = std::min(WIDTH * L, n - begin);
+        for (Int begin = 0; begin < width; begin += WIDTH * L) {
+            const Int count = std::min(WIDTH * L, width - begin);
             for (Int i = 0; i < n; ++i) {
                 double *target = columns.data() + i * WIDTH * L;
-                std::fill(std::copy_n(Z + i * n + begin, count, target), target + WIDTH * L, 0.0);
+                std::fill(std::copy_n(Z + i * width + begin, count, target), target + WIDTH * L, 0.0);
             }
             rotate();
             for (Int i = 0; i < n; ++i)
-                std::copy_n(columns.data() + order.data()[i] * WIDTH * L, count, Z + i * n + begin);
+                std::copy_n(columns.data() + order.data()[i] * WIDTH * L, count, Z + i * width + begin);
         }
         rotation_count = step_count = 0;
     }
@@ -124,7 +124,7 @@ Int ql_step(double *d, double *e, Int l, Int m, Rotation *rotations) {
 EXPORT Int tridiagonal_eigenvectors(const TridiagonalEigen *given) {
     const Int n = given->n;
     double *d = given->d, *e = given->e, largest = 0.0;
-    Waiting waiting(n);
+    Waiting waiting(n, given->width);
     if (!waiting) return NO_MEMORY;
     for (Int i = 0; i < n; ++i) {
         largest = std::max(largest, std::max(std::fabs(d[i]), i < n - 1 ? std::fabs(e[i]) : 0.0));

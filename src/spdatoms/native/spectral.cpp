@@ -18,8 +18,9 @@ namespace {
 // geometry/spectral.py has the same.
 enum Kind { LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, CONGRUENCE };
 constexpr Int FIRST_DISTANCE = AIRM;
-// geometry/spectral.py and graded.py have the same.
-constexpr double LEAST = 1e-60, GREATEST = 1e60, GRADED = 1e4;
+// Variances within these limits, and their inverses, have squares that are numbers.
+constexpr double LEAST = 1e-60, GREATEST = 1e60;
+constexpr double GRADED = 1e4;  // geometry/graded.py has the same
 
 struct SpectralPairs {
     Int n, count, kind;
@@ -27,6 +28,7 @@ struct SpectralPairs {
     const double *A, *B;  // (·, n, n); A is null for the identity
     Int step_a, step_b;   // 1, or 0 if one matrix serves all
     double *out;          // (count, n, n), or (count,) for distances
+    Int *open;            // (count,): 1 where digits are lost, or the range is left; null for congruences
 };
 
 struct SpectralSum {
@@ -102,6 +104,25 @@ void function_of_pair(const SpectralPairs &g, const Space &s) {
     }
 }
 
+// Where variances are in the middle of the range, and all of one size relative to those of A.
+INLINE auto well_scaled(Int kind, const double *variances_of_a, Columns B) {
+    V low = fill(1.0), high = low, least_ratio = fill(INFINITE<double>), greatest_ratio = {};
+    for (Int r = 0; r < B.n; ++r) {
+        const V base = load(variances_of_a + r * L), own = kind == EXP ? base : B(r, r), ratio = own / base;
+        low = least(base, least(own, low)), high = greatest(base, greatest(own, high));
+        least_ratio = least(ratio, least_ratio), greatest_ratio = greatest(ratio, greatest_ratio);
+    }
+    return (low > LEAST) & (high < GREATEST) & (greatest_ratio <= GRADED * least_ratio);
+}
+
+// 0, or NaN where an entry of a symmetric matrix is not finite.
+INLINE V zero_if_finite(Columns A) {
+    V sum = {};
+    for (Int c = 0; c < A.n; ++c)
+        for (Int r = c; r < A.n; ++r) sum += A(r, c) * 0.0;
+    return sum;
+}
+
 INLINE V square(V x) { return x * x; }
 
 // Σ log² σ² or max log² σ².
@@ -148,15 +169,18 @@ V distance(Int kind, const Space &s) {
 
 }  // namespace
 
+// Write functions of pairs, or distances; return how many are open.
 EXPORT Int spectral_pairs(const SpectralPairs *given) {
     const SpectralPairs g = *given;
     const bool matrices = g.kind < FIRST_DISTANCE || g.kind == CONGRUENCE;
     const Int size = g.n * g.n, length = matrices ? size : 1;
-    Buffer<double> memory(Space::size(g.n)), last(length * L), ones(size);
+    Buffer<double> memory(Space::size(g.n)), last(length * L), ones(size), variances(g.n * L);
     Buffer<Int> places(size);
-    if (!memory || !last || !ones || !places) return NO_MEMORY;
+    if (!memory || !last || !ones || !variances || !places) return NO_MEMORY;
     const Space space(g.n, memory.data());
     for (Int e = 0; e < size; ++e) places.data()[e] = e, ones.data()[e] = 1.0;
+    for (Int r = 0; r < g.n; ++r) store(variances.data() + r * L, fill(1.0));
+    Int open = 0;
     for (Int first = 0; first < g.count; first += L) {
         Int chosen_a[L], chosen_b[L];
         for (Int l = 0; l < L; ++l) {
@@ -165,32 +189,42 @@ EXPORT Int spectral_pairs(const SpectralPairs *given) {
         }
         if (g.A && (first == 0 || g.step_a)) {
             scatter(g.A, size, chosen_a, places.data(), 1.0, space.A.base);
+            for (Int r = 0; r < g.n; ++r) store(variances.data() + r * L, space.A(r, r));
             if (g.kind != CONGRUENCE) factorise(space.A);
         }
         scatter(g.B, size, chosen_b, places.data(), 1.0, space.B.base);
+        const auto fit = well_scaled(g.kind, variances.data(), space.B);
+        V finite;
         const bool full = first + L <= g.count;
         double *const target = full ? g.out + first * length : last.data();
         if (matrices) {
             function_of_pair(g, space);
             collect(space.D.base, places.data(), ones.data(), size, target, size);
-        } else
-            store(target, distance(g.kind, space));
+            finite = zero_if_finite(space.D);
+        } else {
+            const V value = distance(g.kind, space);
+            store(target, value);
+            finite = value * 0.0;
+        }
+        const auto answered = fit & (finite == 0.0);
+        for (Int l = 0; g.open && l < L && first + l < g.count; ++l) open += g.open[first + l] = !answered[l];
         if (!full) std::memcpy(g.out + first * length, last.data(), (g.count - first) * length * sizeof(double));
     }
-    return DONE;
+    return open;
 }
 
 // Write d = Σ log² σ² and the sum of w U f(σ²) Uᵀ; return how many matrices are left out.
 EXPORT Int spectral_sum(const SpectralSum *given) {
     const SpectralSum g = *given;
     const Int n = g.n, size = n * n;
-    Buffer<double> memory(Space::size(n)), sums(size * L);
+    Buffer<double> memory(Space::size(n)), sums(size * L), variances(n * L);
     Buffer<Int> places(size);
-    if (!memory || !sums || !places) return NO_MEMORY;
+    if (!memory || !sums || !variances || !places) return NO_MEMORY;
     const Space s(n, memory.data());
     for (Int e = 0; e < size; ++e) places.data()[e] = e, store(sums.data() + e * L, V{});
     Int left_out = 0, chosen[L] = {};
     scatter(g.A, size, chosen, places.data(), 1.0, s.A.base);
+    for (Int r = 0; r < n; ++r) store(variances.data() + r * L, s.A(r, r));
     factorise(s.A);
     for (Int first = 0; first < g.count; first += L) {
         V weight = {};
@@ -199,19 +233,15 @@ EXPORT Int spectral_sum(const SpectralSum *given) {
             if (first + l < g.count) weight[l] = g.weights[first + l];
         }
         scatter(g.B, size, chosen, places.data(), 1.0, s.B.base);
-        V low = fill(INFINITE<double>), high = {}, least_ratio = low, greatest_ratio = {}, square = {};
-        for (Int r = 0; r < n; ++r) {
-            const V base = fill(g.A[r * (n + 1)]), own = s.B(r, r), ratio = own / base;
-            low = least(base, least(own, low)), high = greatest(base, greatest(own, high));
-            least_ratio = least(ratio, least_ratio), greatest_ratio = greatest(ratio, greatest_ratio);
-        }
+        const auto scaled = well_scaled(g.kind, variances.data(), s.B);
+        V square = {};
         decompose(g.kind, s, true);
         compose(g.kind, g.exponent, V{}, s.B, s);
         for (Int k = 0; k < n; ++k) {
             const V log = logarithm(load(s.squares + k * L));
             square += log * log;
         }
-        const auto fit = (low > LEAST) & (high < GREATEST) & (greatest_ratio <= GRADED * least_ratio) & (square < INFINITE<double>);
+        const auto fit = scaled & (square < INFINITE<double>);
         if (g.least == g.least) weight /= greatest(sqrt(square), fill(g.least));
         for (Int c = 0; c < n; ++c)
             for (Int r = c; r < n; ++r) {

@@ -29,7 +29,11 @@ def epochs(tmp_path, monkeypatch):
 
     def write(name, seed, channels=NAMES):
         trials, y = signals(seed)
-        kept[tmp_path / name] = trials[:, [NAMES.index(c) for c in channels]], y, tuple(channels)
+        kept[tmp_path / name] = (
+            trials[:, [NAMES.index(c) for c in channels]],
+            y,
+            dict.fromkeys(channels),
+        )
         (tmp_path / name).touch()
         return tmp_path / name
 

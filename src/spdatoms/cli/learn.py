@@ -108,10 +108,9 @@ def learn(
     ]
     if report is not None:
         from spdatoms.cli.report.learning import write_learning_report
-        from spdatoms.cli.report.origins import origin_of
 
         said = [("learned", title), *summary]
-        write_learning_report(report, learner, X, said, origin_of(matrices))
+        write_learning_report(report, learner, X, said, read)
         summary.append(("report", str(report)))
     show_table(summary, title=title)
     record("atoms", len(learner.atoms_))

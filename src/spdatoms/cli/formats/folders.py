@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from spdatoms._utils.typing import Array
@@ -19,8 +20,8 @@ def has_classes(path: Path) -> bool:
     )
 
 
-def folder_matrices(path: Path) -> tuple[Array, str]:
-    """Return covariances of the samples of a folder, and what they are of.
+def folder_matrices(path: Path) -> tuple[Array, str, Sequence[Path]]:
+    """Return covariances of the samples of a folder, what they are of, and the photographs among the samples.
 
     Skeletons are described by the positions of joints, images in colour by colours and their derivatives, and images
     by grey values and their derivatives if one of them is grey.
@@ -31,11 +32,14 @@ def folder_matrices(path: Path) -> tuple[Array, str]:
 
     files, _ = folder_files(path)
     if is_skeletons(files[0]):
-        return descriptors.JointCovariance().transform(load_folder(path).data), "JointCovariance"
+        X = descriptors.JointCovariance().transform(load_folder(path).data)
+        return X, "JointCovariance", ()
     if any(map(_is_grey, files)):
         images = load_folder(path, grey=True).data
-        return descriptors.TextureCovariance(block=None).transform(images), "TextureCovariance"
-    return descriptors.PersonCovariance().transform(load_folder(path).data), "PersonCovariance"
+        X = descriptors.TextureCovariance(block=None).transform(images)
+        return X, "TextureCovariance", files
+    X = descriptors.PersonCovariance().transform(load_folder(path).data)
+    return X, "PersonCovariance", files
 
 
 def _is_grey(path: Path) -> bool:

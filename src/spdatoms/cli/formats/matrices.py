@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from spdatoms._utils.array_files import read_npy
 from spdatoms._utils.tables import TEXT_FILES, read_numbers
-from spdatoms._utils.typing import Array
+from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.formats.announcement import announce
 from spdatoms.cli.formats.arrays import (
     ARRAY_FILES,
@@ -58,6 +58,10 @@ class Matrices:
         Their labels, if they are known.
     channels : tuple of str, default=()
         The names of their channels, if they have names.
+    places : dict of str to ndarray of shape (3,)
+        Where channels are on the head, in metres.
+    photographs : sequence of Path, default=()
+        The photograph of every matrix, if they come from such.
     """
 
     X: Array
@@ -65,6 +69,12 @@ class Matrices:
     estimator: str = ""
     y: Any = None
     channels: tuple[str, ...] = ()
+    places: Mapping[str, Floats] = field(default_factory=dict)
+    photographs: Sequence[Path] = ()
+
+    def photograph(self, row: int) -> Path | None:
+        """Return the photograph of a matrix, if there is one."""
+        return self.photographs[row] if self.photographs else None
 
 
 def read_matrices(
@@ -100,11 +110,12 @@ def read_matrices(
         elif mask is not None:
             raise ValueError("--mask is for tensor volumes (.nii, .nii.gz)")
         elif is_folder(path):
-            X, descriptor = folder_matrices(path)
-            read = Matrices(X, None, descriptor)
+            X, descriptor, photographs = folder_matrices(path)
+            read = Matrices(X, estimator=descriptor, photographs=photographs)
         elif ends_in(path, EPOCHS_FILES):
-            signals, _, channels = read_epochs(path)
-            read = replace(_of_signals(signals, covariance or "oas"), channels=channels)
+            signals, _, places = read_epochs(path)
+            read = _of_signals(signals, covariance or "oas")
+            read = replace(read, channels=tuple(places), places=places)
         else:
             array = _array(path, key, components, covariance)
             if covariance is not None:

@@ -32,8 +32,11 @@ def is_epochs(path: Path) -> bool:
     return path.name.lower().endswith(EPOCHS_FILES)
 
 
-def read_epochs(path: Path) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return the signals of all good channels, the name of the event of every epoch, and those of the channels."""
+def read_epochs(path: Path) -> tuple[Array, Array, dict[str, Floats]]:
+    """Return the signals of all good channels, the name of the event of every epoch, and the channels by their names.
+
+    What is known of a channel is its place (3,) in metres.
+    """
     mne = import_extra("mne", extra="eeg")
     with refusing_damage("a file of MNE epochs"):
         _check_parts(path)
@@ -41,18 +44,11 @@ def read_epochs(path: Path) -> tuple[Array, Array, tuple[str, ...]]:
         if kind in _OTHER:
             raise RefusedError(f"holds {_OTHER[kind]}")
         epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
-        signals = epochs.pick("data", exclude="bads", verbose="error").get_data(verbose="error")
+        chosen = epochs.pick("data", exclude="bads", verbose="error")
+        signals = chosen.get_data(verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}
     events = np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
-    return signals, events, tuple(epochs.ch_names)
-
-
-def read_channels(path: Path) -> tuple[list[str], Floats]:
-    """Return the names of the channels whose signals `read_epochs` returns, and their places (n, 3) in metres."""
-    mne = import_extra("mne", extra="eeg")
-    epochs = mne.read_epochs(path, preload=True, verbose="error")
-    chosen = epochs.pick("data", exclude="bads", verbose="error").info["chs"]
-    return [one["ch_name"] for one in chosen], np.array([one["loc"][:3] for one in chosen])
+    return signals, events, {one["ch_name"]: one["loc"][:3] for one in chosen.info["chs"]}
 
 
 def _check_parts(path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms.cli import models
 from spdatoms.cli import options as opt
 from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
@@ -176,8 +177,6 @@ def classify(
     classifier = _new_classifier(
         method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs
     )
-    from spdatoms.cli import models
-
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
     channels = () if labelled is None else labelled.channels
@@ -309,7 +308,7 @@ def _write(
         record("predicted", predictions.labels)
     if results.report is not None:
         from spdatoms.cli.report.classification import write_classification_report
-        from spdatoms.cli.report.origins import Origins
+        from spdatoms.cli.report.pictures import Origins
 
         origins = Origins(of, training or Origins.training, left_out)
         write_classification_report(results.report, of.y, predictions, summary, doubts, origins)

@@ -58,7 +58,7 @@ def compare(
     files = with_own_labels(Files(matrices, labels, None))
     opt.refuse_if(files.labels is None, "give the file of labels after that of matrices")
     check_outputs([matrices, labels], [report], force=force)
-    from spdatoms.cli.comparison import HEADER, compared, verdict
+    from spdatoms.cli.comparison import HEADER, compared, verdict, write_report
 
     read = Reader(key, label_key, components, covariance)
     labelled, _ = read.training(files, Files(None, None, None))
@@ -73,7 +73,5 @@ def compare(
     show_lines(verdict(rows))
     record("methods", [row.as_json() for row in rows])
     if report is not None:
-        from spdatoms.cli.report.comparison import write_comparison_report
-
-        write_comparison_report(report, rows, [("compared", title), ("result", verdict(rows))])
+        write_report(report, rows, [("compared", title), ("result", verdict(rows))])
         say(f"Report: {report}")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spdatoms._utils.text import visible
-from spdatoms.cli.errors import INTERRUPTED
 from spdatoms.cli.options import (
     ForceOption,
     JobsOption,
@@ -25,8 +24,8 @@ from spdatoms.cli.options import (
     run_option,
 )
 from spdatoms.cli.outputs import check_folder, check_outputs
+from spdatoms.cli.show import INTERRUPTED, record, say, show_lines, show_table
 from spdatoms.cli.show import console as open_console
-from spdatoms.cli.show import record, say, show_lines, show_table
 
 if TYPE_CHECKING:
     from spdatoms.paper.experiments import Experiment, Results

@@ -10,10 +10,8 @@ import numpy as np
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, Indices
 from spdatoms.cli.formats.matrices import Matrices
-from spdatoms.cli.report.drawings import drawn_figure
-from spdatoms.cli.report.origins import Origins
-from spdatoms.cli.report.page import Rows, items_to_browse, write_report
-from spdatoms.cli.report.pictures import HINT, Pictures
+from spdatoms.cli.report.page import Rows, drawn_figure, items_to_browse, write_report
+from spdatoms.cli.report.pictures import HINT, Origins, Pictures
 from spdatoms.plotting.display import INK
 from spdatoms.scale.blocks import some_rows
 

@@ -1,4 +1,6 @@
-"""Passes over a Dask array: tasks on the workers of a `distributed.Client`, or on threads if there is none.
+"""The stream of any array; that of a Dask array, with passes by tasks.
+
+Tasks run on the workers of a `distributed.Client`, or on threads if there is none.
 
 A task reads its own matrices, so they are neither sent nor kept in memory. What is sent are the shared
 arguments (once to every worker) and the terms, which are added on the way. Tasks are pure functions of
@@ -15,11 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
-from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
+from spdatoms.scale.budget import BLOCK_BYTES, block_bytes, is_chunked
 from spdatoms.scale.cluster import (
     asked,
     check_workers,
@@ -37,6 +40,34 @@ from spdatoms.scale.stream import Stream
 _FAN_IN = 8
 #: A task may read 1/64 of the memory that a worker has per thread, and needs about four times as much.
 _SHARE_OF_MEMORY = 64
+_MATRICES = allow.Allowed(
+    ("a NumPy array", "a Dask array"),
+    lambda value: all(hasattr(value, name) for name in ("shape", "ndim", "dtype")),
+)
+
+
+@allow.checks(X=_MATRICES, n_jobs=allow.N_JOBS)
+def open_stream(X: Any, n_jobs: int | None = None, name: str = "X") -> Stream:
+    """Return the stream of an array, after all its matrices have been checked.
+
+    Parameters
+    ----------
+    X : dask.array.Array or ndarray of shape (m, n, n)
+        SPD matrices.
+    n_jobs : int, default=None
+        The number of threads that read a NumPy array: None is one thread, -1 is all processors. A Dask
+        array is read by Dask.
+    name : str, default="X"
+        What an error calls X.
+
+    Returns
+    -------
+    Stream
+        The stream.
+    """
+    stream = DaskStream(X, name) if is_chunked(X) else Stream(X, n_jobs, name)
+    stream.check(name)
+    return stream
 
 
 class DaskStream(Stream):

@@ -12,7 +12,6 @@ import typer
 from spdatoms._utils.progress import showing_progress
 from spdatoms.cli import models
 from spdatoms.cli import options as opt
-from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.predictions import (
@@ -50,7 +49,7 @@ class _Results(NamedTuple):
     suspects: Path | None
 
 
-_file = partial(opt.file_option, show_default=False, callback=spooled)
+_file = partial(opt.file_option, show_default=False, callback=opt.spooled)
 
 
 def classify(

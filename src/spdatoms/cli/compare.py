@@ -9,7 +9,6 @@ import typer
 
 from spdatoms._utils.progress import progress_bar
 from spdatoms.cli import options as opt
-from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
@@ -24,7 +23,7 @@ def compare(
             help="Their labels: a column of .csv, .tsv, .txt or .parquet, or an array. Epochs (.fif) and folders have "
             "their own.",
             show_default=False,
-            callback=spooled,
+            callback=opt.spooled,
         ),
     ] = None,
     key: opt.KeyOption = None,

@@ -1,24 +1,55 @@
-"""Options that several commands share."""
+"""Options that several commands share, and standard input in place of a file."""
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import sys
+import tempfile
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.signals import Covariance
-from spdatoms.cli.formats.standard_input import spooled
-from spdatoms.cli.show import record_json
+from spdatoms.cli.show import record_json, say
 
-#: The symmetric divergences, for codes over given atoms.
-Metric = Literal["stein", "jeffrey", "riemann", "logeuclid", "euclid"]
+_Argument = TypeVar("_Argument")
+#: The symmetric divergences, for codes over given atoms; ``airm`` is another name of ``riemann``.
+Metric = Literal["stein", "jeffrey", "riemann", "airm", "logeuclid", "euclid"]
 #: Those of a classifier; ``auto`` is its default.
-ClassifierMetric = Literal["auto", "stein", "jeffrey", "riemann", "logeuclid", "euclid"]
+ClassifierMetric = Literal["auto", Metric]
 #: Those with a formula for the update of atoms, which learn fast.
 LearningMetric = Literal["stein", "jeffrey", "logeuclid"]
+#: How the content of files begins.
+_BEGINNINGS = {
+    b"\x93NUMPY": ".npy",
+    b"PK\x03\x04": ".npz",
+    b"PAR1": ".parquet",
+    b"\x89HDF": ".h5",
+    b"MATLAB 5.0": ".mat",
+    b"\x1f\x8b": ".nii.gz",
+}
+
+
+def spooled(path: _Argument) -> _Argument:
+    """Return the path of what standard input holds, if the path is "-", else the argument."""
+    if path != Path("-"):
+        return path
+    begin = sys.stdin.buffer.read(16)
+    if not begin:
+        raise ValueError("standard input is empty, or '-' is given for two files.")
+    known = (ending for start, ending in _BEGINNINGS.items() if begin.startswith(start))
+    folder = Path(tempfile.mkdtemp(prefix="spdatoms-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = folder / f"stdin{next(known, '.csv')}"
+    with target.open("wb") as file:
+        file.write(begin)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    say(f"note: standard input is read as {target.suffix[1:]}")
+    return target  # type: ignore[return-value]
 
 
 def number_or_auto(text: str) -> float | str:

@@ -22,16 +22,8 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
+from spdatoms.scale import cluster
 from spdatoms.scale.budget import BLOCK_BYTES, block_bytes, is_chunked
-from spdatoms.scale.cluster import (
-    asked,
-    check_workers,
-    client_of_user,
-    cluster_errors,
-    futures_of,
-    results_of,
-    wait_for,
-)
 from spdatoms.scale.parts import Span, added
 from spdatoms.scale.passes import StreamPasses, Term
 from spdatoms.scale.stream import Stream
@@ -77,7 +69,7 @@ class DaskStream(Stream):
         if any(np.isnan(X.shape)):
             X = X.compute_chunk_sizes()
         check_stack(X, name)
-        check_workers()
+        cluster.check_workers()
         dtype = float_type(X.dtype, name)
         self.X = X.rechunk({1: -1, 2: -1}).astype(dtype)
         self.shape, self.dtype = self.X.shape, dtype
@@ -95,15 +87,15 @@ class DaskStream(Stream):
 
     @cached_property
     def _workers(self) -> list[tuple[int, int]]:
-        """The memory of every worker, 0 if it is not known, and its threads, asked for once."""
-        client = client_of_user()
+        """The memory of every worker, 0 if it is not known, and its threads, cluster.asked for once."""
+        client = cluster.client_of_user()
         if client is None:
             return [(0, available_processors())]
-        return list(asked(client.run_on_scheduler, _limits))
+        return list(cluster.asked(client.run_on_scheduler, _limits))
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
-            (rows,) = results_of([self.X[chosen].rechunk(-1).to_delayed().item()])
+            (rows,) = cluster.results_of([self.X[chosen].rechunk(-1).to_delayed().item()])
             return np.asarray(rows)
         return self._rows(np.asarray(chosen))
 
@@ -115,7 +107,7 @@ class DaskStream(Stream):
         chunks = np.searchsorted(edges, rows, side="right") - 1
         delayed, take = self.X.to_delayed().ravel(), dask.delayed(getitem)
         some = [take(delayed[c], rows[chunks == c] - edges[c]) for c in np.unique(chunks)]
-        return np.concatenate(results_of(some))[back]
+        return np.concatenate(cluster.results_of(some))[back]
 
     def passes(self, parts: Sequence[slice], most: int | None = None) -> DaskPasses:
         """Return passes over these parts of the data, see `Stream.passes`."""
@@ -147,14 +139,14 @@ class DaskPasses(StreamPasses):
         self.dask = import_extra("dask", extra="scale")
         self.spans = spans
         sources = [X[span.rows].rechunk(-1) for span in spans]
-        if futures_of(X):  # already in the memory of workers
+        if cluster.futures_of(X):  # already in the memory of workers
             self.sources = [source.to_delayed().item() for source in sources]
         else:
             self.sources = self.put([Recipe(source) for source in sources])
 
     def put(self, values: Sequence[Any]) -> list[Any]:
         """Return states with these values, one for each span, held by Dask."""
-        with cluster_errors():
+        with cluster.cluster_errors():
             delayed = (self.dask.delayed(value, traverse=False) for value in values)
             return list(self.dask.persist(*delayed))
 
@@ -168,17 +160,17 @@ class DaskPasses(StreamPasses):
         return [call(function, source, span, state, common) for source, span, state in each]
 
     def _sum(self, terms: list[Any]) -> Any:
-        return results_of([self._added(terms)])[0]
+        return cluster.results_of([self._added(terms)])[0]
 
     def _held(self, states: list[Any], terms: list[Any], old: Any) -> tuple[list[Any], Any]:
-        with cluster_errors():
+        with cluster.cluster_errors():
             *held, total = self.dask.persist(*states, self._added(terms))
         if old is not None:
             # Not before the scheduler knows the new tasks: it might drop what they need.
-            if futures := futures_of(held):
-                wait_for(futures, all_of_them=False)
+            if futures := cluster.futures_of(held):
+                cluster.wait_for(futures, all_of_them=False)
             old.clear()
-        return held, results_of([total])[0]
+        return held, cluster.results_of([total])[0]
 
     def _added(self, terms: list[Any]) -> Any:
         """Return the delayed sum of delayed terms, added on the workers: few of them meet in one place."""
@@ -189,7 +181,7 @@ class DaskPasses(StreamPasses):
 
     def collect(self, states: Sequence[Any]) -> list[Any]:
         """Return the states themselves, in the memory of this process."""
-        return results_of(states)
+        return cluster.results_of(states)
 
 
 def _call(function: Term, source: Any, span: Span, state: Any, shared: tuple[Any, ...]) -> Any:

@@ -85,21 +85,20 @@ def classify(
     model: Annotated[Path | None, _file("A trained model, in place of --train.")] = None,
     out: Annotated[
         Path | None,
-        opt.output(
+        opt.out(
             "Where to put predictions and probabilities, or a map of predictions (.nii.gz).",
-            *(".csv", ".npy", ".npz", ".mat", ".nii", ".nii.gz"),
+            *opt.ARRAYS,
         ),
     ] = None,
     save_model: Annotated[
         Path | None,
-        opt.output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
+        opt.output("Where to put the trained model.", ".spdatoms"),
     ] = None,
     suspects: Annotated[
         Path | None,
         opt.output(
             "Where to put the training labels that the other matrices contradict, the most doubtful first.",
             ".csv",
-            names=("--suspects",),
         ),
     ] = None,
     method: Annotated[

@@ -21,9 +21,9 @@ def code(
     matrices: opt.MatricesArgument,
     out: Annotated[
         Path,
-        opt.output(
+        opt.out(
             "Where to put the codes, (m, atoms): .npy .npz .mat .csv, or a volume per atom (.nii.gz).",
-            *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
+            *opt.ARRAYS,
         ),
     ],
     model: Annotated[Path | None, opt.file_option("A dictionary made by 'learn'.")] = None,
@@ -54,8 +54,7 @@ def code(
         opt.output(
             "Which atoms each matrix uses: the number of the largest (from 1 on, 0 if none), its share of the "
             "code, and how many; three maps in a volume (.nii.gz).",
-            *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
-            names=("--usage",),
+            *opt.ARRAYS,
         ),
     ] = None,
     force: opt.ForceOption = False,

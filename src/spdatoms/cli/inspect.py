@@ -45,7 +45,6 @@ def inspect(
             "Write the matrices made positive definite: symmetrised, projected, and with a ridge "
             "where they were singular.",
             *(".npy", ".npz", ".mat", ".nii", ".nii.gz"),
-            names=("--repaired",),
         ),
     ] = None,
     drop_bad: Annotated[

@@ -25,7 +25,7 @@ def learn(
     matrices: opt.MatricesArgument,
     out: Annotated[
         Path,
-        opt.output(
+        opt.out(
             "Where to put the dictionary: a model for 'code' (.spdatoms), its atoms with β, α and the metric "
             "(.npz, .mat), or its atoms alone (.npy).",
             *(".spdatoms", ".npz", ".mat", ".npy"),

@@ -72,7 +72,7 @@ method_option = partial(_option, "The method")
 run_option = partial(_option, "The run")
 
 
-def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-o")) -> Any:
+def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ()) -> Any:
     """Return the option of a file to write, whose name has one of these endings; without them any name is accepted."""
 
     def check(path: Path | None) -> Path | None:
@@ -81,6 +81,12 @@ def output(help_text: str, *suffixes: str, names: tuple[str, ...] = ("--out", "-
         return path
 
     return file_option(help_text, *names, callback=check)
+
+
+#: The one result of a command, or the first.
+out = partial(output, names=("--out", "-o"))
+#: Formats of arrays, which also may be those of a volume.
+ARRAYS = (".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz")
 
 
 def refuse_if(wrong: bool, message: str) -> None:
@@ -115,7 +121,7 @@ MatricesArgument = Annotated[
         callback=spooled,
     ),
 ]
-KeyOption = Annotated[str | None, file_option("Which array of a file that holds several.", "--key")]
+KeyOption = Annotated[str | None, file_option("Which array of a file that holds several.")]
 LabelKeyOption = Annotated[
     str | None, file_option("Which array, or column of a table, has the labels.")
 ]
@@ -131,7 +137,6 @@ ComponentsOption = Annotated[
         "The order of the six components of tensors, and of half-vectors: fsl (upper triangle, xx xy xz yy yz zz), "
         "mrtrix (diagonal first, xx yy zz xy xz yz), dipy (lower triangle, xx xy yy xz yz zz) or nilearn (as dipy, "
         "the diagonal over √2).",
-        "--components",
     ),
 ]
 CovarianceOption = Annotated[
@@ -139,11 +144,10 @@ CovarianceOption = Annotated[
     file_option(
         "The matrices are covariances of signals (trials, channels, times): shrunk by the rule of Chen (oas) "
         "or of Ledoit and Wolf (lwf), or not (scm). Epochs in .fif use oas.",
-        "--covariance",
     ),
 ]
 ForceOption = Annotated[bool, file_option("Replace files that exist already.", "--force")]
-_METRIC = method_option("The divergence.", "--metric")
+_METRIC = method_option("The divergence.")
 MetricOption = Annotated[Metric, _METRIC]
 LearningMetricOption = Annotated[LearningMetric, _METRIC]
 ClassifierMetricOption = Annotated[
@@ -151,7 +155,6 @@ ClassifierMetricOption = Annotated[
     method_option(
         "The divergence of one sparse code; stein is the paper's RSR-S. 'auto' is stein, and stein and "
         "logeuclid for the ensemble.",
-        "--metric",
     ),
 ]
 _NUMBER: dict[str, Any] = {"parser": number_or_auto, "metavar": "NUMBER|auto"}
@@ -159,7 +162,6 @@ BetaOption = Annotated[
     Any,
     method_option(
         "β of the kernel exp(−β·d); 'auto' follows the median divergence of the matrices.",
-        "--beta",
         **_NUMBER,
     ),
 ]
@@ -167,18 +169,14 @@ AlphaOption = Annotated[
     Any,
     method_option(
         "The penalty of a code's 1-norm (the paper's λ); a larger one makes codes sparser.",
-        "--alpha",
         **_NUMBER,
     ),
 ]
-ReportOption = Annotated[
-    Path | None,
-    output("A page with pictures of the result.", ".html", names=("--report",)),
-]
+ReportOption = Annotated[Path | None, output("A page with pictures of the result.", ".html")]
 JobsOption = Annotated[
     int | None, run_option("Threads; -1 is all processors.", "--jobs", "-j", "--n-jobs")
 ]
-SeedOption = Annotated[int, run_option("The seed of all randomness.", "--seed")]
+SeedOption = Annotated[int, run_option("The seed of all randomness.")]
 VerboseOption = Annotated[
     bool, run_option("Show progress bars also where there is no terminal.", "--verbose", "-v")
 ]

@@ -93,7 +93,6 @@ def reproduce(
         Path | None,
         output(
             "A Markdown file, and a folder of the same name with a page per experiment, to renew.",
-            names=("--markdown",),
         ),
     ] = None,
     force: ForceOption = False,

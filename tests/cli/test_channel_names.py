@@ -8,7 +8,7 @@ import pytest
 from _commands import invoke, run
 from spdatoms import SPDSparseClassifier
 from spdatoms.cli.formats import labels, matrices
-from spdatoms.cli.formats.signals import covariances
+from spdatoms.cli.formats.samples import covariances
 from spdatoms.storage import load, save
 
 NAMES = ("Fp1", "C3", "C4", "Oz")

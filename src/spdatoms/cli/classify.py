@@ -15,6 +15,7 @@ from spdatoms.cli import options as opt
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.predictions import (
+    SHOWN,
     Predictions,
     cross_validate,
     predict,
@@ -22,7 +23,6 @@ from spdatoms.cli.predictions import (
     with_known_labels,
     write_predictions,
 )
-from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:

@@ -156,7 +156,7 @@ def _complaint(X: Array) -> str:
 
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
-    from spdatoms.cli.formats.announcement import spectra
+    from spdatoms.cli.formats.matrices import spectra
     from spdatoms.geometry.validation import float_type
 
     m, n, _ = X.shape

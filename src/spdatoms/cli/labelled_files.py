@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spdatoms._utils.typing import Array
-from spdatoms.cli.formats.folders import has_classes, is_folder
 from spdatoms.cli.formats.half_vectors import Components
-from spdatoms.cli.formats.signals import Covariance, is_epochs
+from spdatoms.cli.formats.samples import Covariance, has_classes, is_epochs, is_folder
 from spdatoms.cli.formats.volumes import VOLUME_FILES
 from spdatoms.cli.show import counted, say
 

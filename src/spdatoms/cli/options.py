@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from spdatoms.cli.formats.half_vectors import Components
-from spdatoms.cli.formats.signals import Covariance
+from spdatoms.cli.formats.samples import Covariance
 from spdatoms.cli.show import record_json, say
 
 _Argument = TypeVar("_Argument")

@@ -12,10 +12,9 @@ import numpy as np
 from spdatoms._utils.text import drawable, visible
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.comparison import class_accuracies
-from spdatoms.cli.predictions import Predictions
+from spdatoms.cli.predictions import Predictions, Reason
 from spdatoms.cli.report import page
 from spdatoms.cli.report.pictures import HINT, Origins, Pictures, in_bytes
-from spdatoms.cli.report.reasons import Reason
 from spdatoms.plotting.display import INK
 
 #: The greatest numbers of mistakes that are listed, and of classes and channels that are shown for a query.

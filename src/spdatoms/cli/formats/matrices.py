@@ -13,7 +13,7 @@ import numpy as np
 
 from spdatoms._utils.array_files import read_npy
 from spdatoms._utils.sampling import evenly_spaced
-from spdatoms._utils.tables import TEXT_FILES, read_numbers
+from spdatoms._utils.tables import read_numbers
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.formats.arrays import (
     ARRAY_FILES,
@@ -41,29 +41,21 @@ from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
 from spdatoms.cli.show import record, say
 from spdatoms.scale.blocks import some_rows
 
-#: Every format that is read.
-MATRIX_FILES = (
-    ".npy",
-    *ARRAY_FILES,
-    *(suffix for suffix in TEXT_FILES if suffix != ".txt"),
-    *PARQUET_FILES,
-    *VOLUME_FILES,
-    ".fif",
-)
-
 #: The greatest number of matrices whose scale and rank are looked at.
 _LOOKED_AT = 50
-_FORMATS: dict[str, str | tuple[str, ...]] = {
-    "NumPy array": ".npy",
-    "NumPy archive": ".npz",
-    "MATLAB file": ".mat",
+#: Every format that is read, by the name that a user knows.
+_FORMATS = {
+    "NumPy array": (".npy",),
+    "NumPy archive": (".npz",),
+    "MATLAB file": (".mat",),
     "HDF5 file": (".h5", ".hdf5"),
-    "Zarr group": ".zarr",
+    "Zarr group": (".zarr",),
     "table": (".csv", ".tsv"),
     "Parquet table": PARQUET_FILES,
     "NIfTI volume": VOLUME_FILES,
     "MNE epochs": EPOCHS_FILES,
 }
+_ENDINGS = [ending for endings in _FORMATS.values() for ending in endings]
 
 
 @dataclass(frozen=True)
@@ -203,7 +195,7 @@ def _array(
             if not any(map(may_be, arrays.values())) and any(map(other, arrays.values())):
                 may_be = other
         return chosen(arrays, key, may_be, what, "--key")
-    if suffix in MATRIX_FILES and suffix in TEXT_FILES:
+    if suffix in _FORMATS["table"]:
         numbers = read_numbers(path)
     elif suffix in PARQUET_FILES:
         columns = read_parquet(path)
@@ -211,7 +203,7 @@ def _array(
             columns = {key: chosen(columns, key, lambda _: True, "matrices", "--key")}
         numbers = numbers_of(columns)
     else:
-        raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(MATRIX_FILES)}")
+        raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(_ENDINGS)}")
     # A column of nested lists has matrices already, (m, n, n).
     return from_rows(numbers, order) if numbers.ndim == 2 else numbers
 

@@ -157,21 +157,6 @@ class Gram:
 
 
 @dataclass(frozen=True)
-class Indices:
-    """Indices of one thing for each of others, one at least."""
-
-    axis: str
-    of: str = "matrices"
-
-    def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
-        """Refuse what is not an index."""
-        check_array(name, value, self.axis, "iu")
-        _agree(name, value, self.axis, sizes)
-        if not len(value) or value.min() < 0:
-            raise ValueError(f"{name} does not hold indices of {self.of}")
-
-
-@dataclass(frozen=True)
 class Classes:
     """The index of the class of each atom; every class has one at least."""
 
@@ -179,7 +164,10 @@ class Classes:
 
     def check(self, name: str, value: Any, sizes: Sizes, own: bool) -> None:
         """Refuse what is not an index, or others than that of the last class."""
-        Indices(self.axis, "classes").check(name, value, sizes, own)
+        check_array(name, value, self.axis, "iu")
+        _agree(name, value, self.axis, sizes)
+        if not len(value) or value.min() < 0:
+            raise ValueError(f"{name} does not hold indices of classes")
         sizes.agree("C", int(value.max()) + 1, name)
 
 
@@ -349,8 +337,8 @@ _COMMON: dict[str, Held] = {
     "_gram": Gram("N"),
     "eigenvalues_": Numbers("r"),
     "discarded_": Numbers("discarded"),
-    "landmark_indices_": Maybe(Indices("L")),
-    "labels_": Indices("samples", "clusters"),
+    "landmark_indices_": Maybe(Numbers("L", "iu", least=0)),
+    "labels_": Numbers("samples", "iu", least=0),
     "objective_": Numbers("iterations"),
     "batch_losses_": Numbers("batches"),
     "inertia_history_": Numbers("steps"),

@@ -321,7 +321,7 @@ def test_a_place_is_tried_without_a_trace(tmp_path, monkeypatch) -> None:
 #: The program that reads MATLAB files writes to a folder of its own, and imports nothing of the package.
 WRITERS = {"_utils/writing.py", "_utils/reading_child.py"}
 #: These write what does not stay: a temporary copy of standard input, and to the null device.
-WRITERS |= {"cli/formats/standard_input.py", "cli/show.py"}
+WRITERS |= {"cli/options.py", "cli/show.py"}
 WRITING = {"write_text", "write_bytes", "mkstemp", "fdopen", "tofile", "touch", "symlink_to"}
 
 

@@ -8,7 +8,7 @@ import pytest
 from _commands import invoke, run
 from spdatoms import SPDSparseClassifier
 from spdatoms.cli.formats import labels, matrices
-from spdatoms.cli.formats.signals import covariances
+from spdatoms.cli.formats.samples import covariances
 from spdatoms.storage import load, save
 
 NAMES = ("Fp1", "C3", "C4", "Oz")
@@ -29,7 +29,11 @@ def epochs(tmp_path, monkeypatch):
 
     def write(name, seed, channels=NAMES):
         trials, y = signals(seed)
-        kept[tmp_path / name] = trials[:, [NAMES.index(c) for c in channels]], y, tuple(channels)
+        kept[tmp_path / name] = (
+            trials[:, [NAMES.index(c) for c in channels]],
+            y,
+            dict.fromkeys(channels),
+        )
         (tmp_path / name).touch()
         return tmp_path / name
 

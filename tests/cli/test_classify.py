@@ -171,6 +171,15 @@ def test_atoms_are_learned_with_three_metrics(files):
     assert "needs one of the metrics stein, jeffrey" in run("classify", *train, *options, code=2)
 
 
+def test_airm_is_another_name_of_riemann(files):
+    train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
+    said = [
+        run("classify", *train, "--test", files / "Z.npy", "--metric", metric)
+        for metric in ("riemann", "airm")
+    ]
+    assert said[0] == said[1]
+
+
 @pytest.mark.slow
 def test_cross_validation(files):
     X, y = two_classes()

@@ -10,7 +10,7 @@ from pyriemann.geometry.covariance import covariances as reference
 from _commands import run, two_classes
 from spdatoms.cli.formats.labels import read_labels
 from spdatoms.cli.formats.matrices import read_matrices
-from spdatoms.cli.formats.signals import covariances
+from spdatoms.cli.formats.samples import covariances
 from spdatoms.cli.formats.writing import write_arrays
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from _commands import bad_matrices, run
 from spdatoms.cli import app
-from spdatoms.cli.errors import one_line_errors
+from spdatoms.cli.show import one_line_errors
 
 
 @pytest.mark.parametrize(

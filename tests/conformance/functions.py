@@ -107,10 +107,6 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     ),
     (plotting.AtomUsageDisplay, {"usage": [0.1, 0.2]}),
     (plotting.AtomsDisplay, {"atoms": X}),
-    (
-        plotting.BandwidthPenaltyDisplay,
-        {"beta_factors": [0.1, 1.0], "alpha_factors": [1.0], "nonzeros": [[2.0], [1.0]]},
-    ),
     (paper.plotting.CMCDisplay, {"curves": {"a": [0.5, 1.0]}}),
     (plotting.CodesDisplay, {"codes": np.eye(3), "y": [0, 1, 1]}),
     (paper.plotting.ComparisonDisplay, {"accuracies": {"a": 0.5}}),
@@ -140,7 +136,6 @@ CALLS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (plotting.AtomUsageDisplay.from_codes, {"codes": np.eye(3)}),
     (plotting.AtomUsageDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.AtomsDisplay.from_estimator, {"estimator": KMEANS}),
-    (plotting.BandwidthPenaltyDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.CodesDisplay.from_codes, {"codes": np.eye(3)}),
     (plotting.CodesDisplay.from_estimator, {"estimator": CODER, "X": X}),
     (plotting.DriftDisplay.from_estimator, {"estimator": NOVELTY, "X": X}),

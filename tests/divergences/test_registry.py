@@ -33,5 +33,7 @@ def test_registry():
     for bad in ("cosine", None, 3):
         with pytest.raises(ValueError, match="metric must be one of stein, jeffrey"):
             pairwise_divergence(X, metric=bad)
+    with pytest.raises(ValueError, match=r"got 'logeuclide'\. Did you mean 'logeuclid'\?"):
+        pairwise_divergence(X, metric="logeuclide")
     with pytest.raises(ValueError, match="side"):
         Burg(side="both")

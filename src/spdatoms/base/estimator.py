@@ -17,8 +17,8 @@ from spdatoms.geometry.channels import Mask, given_channels, known_channels
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import as_float, check_spd
 from spdatoms.layout import holds
+from spdatoms.scale import open_stream
 from spdatoms.scale.budget import is_streamed
-from spdatoms.scale.source import open_stream
 
 
 class SPDEstimator(StackEstimator):

@@ -26,8 +26,8 @@ from spdatoms.geometry.channels import (
     given_channels,
     patterns,
 )
+from spdatoms.scale.blocks import by_chunks, with_progress
 from spdatoms.scale.budget import is_streamed
-from spdatoms.scale.by_chunks import by_chunks, with_progress
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 #: Estimators for fewer channels are kept up to this number, and up to these bytes of arrays.

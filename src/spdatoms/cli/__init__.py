@@ -1,7 +1,7 @@
 """The command line, ``spdatoms`` or ``python -m spdatoms``.
 
 One file per command. Each imports the numerical parts of the package when it runs, so that ``--help``
-is fast. Errors about files, data and options are printed as one line: see `_errors`.
+is fast. Errors about files, data and options are printed as one line: see `show`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from spdatoms._utils.version import __version__
-from spdatoms.cli.errors import Commands
-from spdatoms.cli.show import show_lines
+from spdatoms.cli.show import Commands, show_lines
 
 #: A command is the function of this name in the module of this name in one of these packages.
 COMMANDS = {

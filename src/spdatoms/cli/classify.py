@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms.cli import models
 from spdatoms.cli import options as opt
-from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.predictions import (
+    SHOWN,
     Predictions,
     cross_validate,
     predict,
@@ -22,7 +23,6 @@ from spdatoms.cli.predictions import (
     with_known_labels,
     write_predictions,
 )
-from spdatoms.cli.report.reasons import SHOWN
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Results(NamedTuple):
     suspects: Path | None
 
 
-_file = partial(opt.file_option, show_default=False, callback=spooled)
+_file = partial(opt.file_option, show_default=False, callback=opt.spooled)
 
 
 def classify(
@@ -85,21 +85,20 @@ def classify(
     model: Annotated[Path | None, _file("A trained model, in place of --train.")] = None,
     out: Annotated[
         Path | None,
-        opt.output(
+        opt.out(
             "Where to put predictions and probabilities, or a map of predictions (.nii.gz).",
-            *(".csv", ".npy", ".npz", ".mat", ".nii", ".nii.gz"),
+            *opt.ARRAYS,
         ),
     ] = None,
     save_model: Annotated[
         Path | None,
-        opt.output("Where to put the trained model.", ".spdatoms", names=("--save-model",)),
+        opt.output("Where to put the trained model.", ".spdatoms"),
     ] = None,
     suspects: Annotated[
         Path | None,
         opt.output(
             "Where to put the training labels that the other matrices contradict, the most doubtful first.",
             ".csv",
-            names=("--suspects",),
         ),
     ] = None,
     method: Annotated[
@@ -176,8 +175,6 @@ def classify(
     classifier = _new_classifier(
         method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs
     )
-    from spdatoms.cli import models
-
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
     channels = () if labelled is None else labelled.channels
@@ -200,8 +197,8 @@ def classify(
         _show_training(classifier, len(labelled.X))
         doubts = _doubts(classifier, labelled, suspects) if audited else []
     if held_out is not None and labelled is not None and asked is None:
-        origin = f"{cv}-fold cross-validation of {train}"
-        _write(held_out, labelled, results, origin, doubts, (train, train))
+        summary = [("predicted", f"{cv}-fold cross-validation of {train}")]
+        _write(held_out, labelled, labelled, results, summary, doubts, left_out=True)
     if save_model is not None:
         models.save_model(save_model, classifier, reach, channels)
         say(f"Model: {save_model}")
@@ -210,7 +207,8 @@ def classify(
         with showing_progress("classifying", shown):
             most = 0 if report is None else SHOWN
             predictions = predict(classifier, asked.X, asked.y, explained=most)
-        _write(predictions, asked, results, str(test), doubts, (test, train))
+        summary, left_out = [("predicted", str(test))], test == train
+        _write(predictions, asked, labelled, results, summary, doubts, left_out=left_out)
         if asked.y is not None:
             show_accuracy(asked.y, predictions.labels)
         elif out is None:
@@ -292,10 +290,12 @@ def _new_classifier(
 def _write(
     predictions: Predictions,
     of: Matrices,
+    training: Matrices | None,
     results: _Results,
-    origin: str,
+    summary: Sequence[tuple[str, str]],
     doubts: Sequence[tuple[Any, ...]],
-    files: tuple[Path | None, Path | None],
+    *,
+    left_out: bool,
 ) -> None:
     """Write predictions and a report on them, as far as they are asked for."""
     if results.out is not None:
@@ -306,11 +306,9 @@ def _write(
         record("predicted", predictions.labels)
     if results.report is not None:
         from spdatoms.cli.report.classification import write_classification_report
-        from spdatoms.cli.report.origins import Origins, origin_of
+        from spdatoms.cli.report.pictures import Origins
 
-        test, train = files
-        origins = Origins(origin_of(test, of.channels), origin_of(train), test == train)
-        summary = [("predicted", origin)]
+        origins = Origins(of, training or Origins.training, left_out)
         write_classification_report(results.report, of.y, predictions, summary, doubts, origins)
         show_lines(f"Report: {results.report}")
 
@@ -333,16 +331,13 @@ def _show_training(classifier: Any, count: int) -> None:
 
 
 def _doubts(classifier: Any, labelled: Matrices, path: Path | None) -> list[tuple[Any, ...]]:
-    """Return the training labels that are more probably wrong than right, as far as the method can tell.
+    """Return the training labels that are more probably wrong than right by an ensemble.
 
     All labels are written to a table if it has a path, the most doubtful first; if not, those of the atoms will do.
     """
-    from spdatoms.classification import SPDEnsembleClassifier
     from spdatoms.classification.audit import suspects_of
     from spdatoms.cli.formats.writing import write_table
 
-    if not isinstance(classifier, SPDEnsembleClassifier):
-        return []
     found = suspects_of(classifier, None if path is None else labelled.X, labelled.y)
     columns = (found.indices, found.labels, found.suggestions, found.probabilities)
     doubts = [(*row, f"{p:.2f}") for *row, p in zip(*columns, strict=True) if p > 0.5]

@@ -11,6 +11,7 @@ import typer
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.typing import FloatArray
 from spdatoms.cli import options as opt
+from spdatoms.cli.labelled_files import common_range, in_places, on_range
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, record, show_table, wants_progress
 
@@ -20,9 +21,9 @@ def code(
     matrices: opt.MatricesArgument,
     out: Annotated[
         Path,
-        opt.output(
+        opt.out(
             "Where to put the codes, (m, atoms): .npy .npz .mat .csv, or a volume per atom (.nii.gz).",
-            *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
+            *opt.ARRAYS,
         ),
     ],
     model: Annotated[Path | None, opt.file_option("A dictionary made by 'learn'.")] = None,
@@ -53,8 +54,7 @@ def code(
         opt.output(
             "Which atoms each matrix uses: the number of the largest (from 1 on, 0 if none), its share of the "
             "code, and how many; three maps in a volume (.nii.gz).",
-            *(".npy", ".npz", ".mat", ".csv", ".nii", ".nii.gz"),
-            names=("--usage",),
+            *opt.ARRAYS,
         ),
     ] = None,
     force: opt.ForceOption = False,
@@ -80,10 +80,9 @@ def code(
             context, "dictionary_key", "metric", "beta", "alpha", "ridge", "positive"
         )
     check_outputs([matrices, mask, model, dictionary], [out, usage], force=force)
-    from spdatoms.cli.channels import in_places
     from spdatoms.cli.formats.matrices import read_matrices
     from spdatoms.cli.formats.writing import write_arrays
-    from spdatoms.cli.models import common_range, load_model, on_range
+    from spdatoms.cli.models import load_model
     from spdatoms.coding import SPDSparseCoder
     from spdatoms.scale.blocks import blocks, gathered, of_blocks
 

@@ -9,7 +9,6 @@ import typer
 
 from spdatoms._utils.progress import progress_bar
 from spdatoms.cli import options as opt
-from spdatoms.cli.formats.standard_input import spooled
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
@@ -24,7 +23,7 @@ def compare(
             help="Their labels: a column of .csv, .tsv, .txt or .parquet, or an array. Epochs (.fif) and folders have "
             "their own.",
             show_default=False,
-            callback=spooled,
+            callback=opt.spooled,
         ),
     ] = None,
     key: opt.KeyOption = None,
@@ -58,7 +57,7 @@ def compare(
     files = with_own_labels(Files(matrices, labels, None))
     opt.refuse_if(files.labels is None, "give the file of labels after that of matrices")
     check_outputs([matrices, labels], [report], force=force)
-    from spdatoms.cli.comparison import HEADER, compared, verdict
+    from spdatoms.cli.comparison import HEADER, compared, verdict, write_report
 
     read = Reader(key, label_key, components, covariance)
     labelled, _ = read.training(files, Files(None, None, None))
@@ -73,7 +72,5 @@ def compare(
     show_lines(verdict(rows))
     record("methods", [row.as_json() for row in rows])
     if report is not None:
-        from spdatoms.cli.report.comparison import write_comparison_report
-
-        write_comparison_report(report, rows, [("compared", title), ("result", verdict(rows))])
+        write_report(report, rows, [("compared", title), ("result", verdict(rows))])
         say(f"Report: {report}")

@@ -1,19 +1,23 @@
-"""Classifiers in the same folds: accuracies, paired differences with intervals, processor time."""
+"""Classifiers in the same folds: accuracies, paired differences with intervals, processor time, and a report."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.predictions import check_folds
+from spdatoms.cli.report import page
+from spdatoms.cli.show import counted
+from spdatoms.plotting.display import INK
 
 #: The method that the others are compared with.
 RECOMMENDED = "SPDEnsembleClassifier"
@@ -21,6 +25,9 @@ HEADER = ("method", "accuracy (%)", "difference (95 %)", "seconds")
 
 #: What is known of single matrices.
 _SINGLE = ("confusions", "gained", "lost")
+
+#: The greatest numbers of classes, confusions and matrices that are listed for a method.
+_LISTED = 20
 
 
 @dataclass(frozen=True)
@@ -202,3 +209,74 @@ def verdict(rows: list[Compared]) -> str:
     if not parts:
         return f"No method differs from {RECOMMENDED} by more than its 95 % interval."
     return f"Beyond their 95 % intervals {'; '.join(parts)}."
+
+
+def write_report(path: Path, rows: Sequence[Compared], summary: page.Rows) -> None:
+    """Write which methods were compared, what they reach, and how certain the differences are.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rows : sequence of Compared
+        The methods, the best first.
+    summary : sequence of (name, value)
+        What is said first.
+    """
+
+    def intervals(ax: Any) -> None:
+        places = range(len(rows))
+        differences, margins = [r.difference for r in rows], [r.margin for r in rows]
+        ax.axvline(0.0, color="0.7", linestyle="--")
+        ax.errorbar(differences, places, xerr=margins, fmt="o", color=INK)
+        ax.set_yticks(places, [row.method for row in rows])
+        ax.invert_yaxis()
+        ax.set_xlabel("points")
+
+    caption = (
+        "Differences of accuracy to SPDEnsembleClassifier, with 95 % intervals of paired folds."
+    )
+    figure = page.drawn_figure("differences", caption, intervals, (5.0, 0.8 + 0.4 * len(rows)))
+    table = page.table_of("All methods", HEADER, [row.cells() for row in rows])
+    hint = (
+        "Which folds, classes and matrices make the difference? Matrices are named by their rows."
+    )
+    browser = page.items_to_browse("One method at a time", hint, [_item(row) for row in rows])
+    page.write_report(path, "A comparison", summary, [figure], [table], browser)
+
+
+def _item(row: Compared) -> dict[str, Any]:
+    """Return what is shown of a method: its folds, its classes, what it confuses, and where it differs."""
+    accuracy, difference = row.cells()[1:3]
+    lines = [f"Accuracy {accuracy} %, {row.seconds:.2g} s of processor time per fold."]
+    if row.method != RECOMMENDED:
+        lines.append(f"Difference to {RECOMMENDED}: {difference} points.")
+        lines.append(
+            f"It has {_named(row.gained)} right more often, and {_named(row.lost)} less often."
+        )
+    shares = class_accuracies(row.confusions)[1].items()
+    worst = sorted(((c, 100.0 * share) for c, share in shares), key=lambda one: one[1])[:_LISTED]
+    mistakes = Counter({pair: n for pair, n in row.confusions.items() if pair[0] != pair[1]})
+    return {
+        "name": f"{row.method} {row.accuracy:.1f}",
+        "kinds": [],
+        "lines": lines,
+        "picture": -1,
+        "groups": [
+            page.bars(
+                "Accuracy of folds (%)", [(f"fold {i}", v) for i, v in enumerate(row.folds, 1)]
+            ),
+            page.bars("Accuracy of classes (%), the least first", worst),
+            page.bars(
+                "Taken for another class",
+                [(f"{label} as {other}", n) for (label, other), n in mistakes.most_common(_LISTED)],
+            ),
+        ],
+    }
+
+
+def _named(rows: Sequence[int]) -> str:
+    """Return how many matrices these are, and the first of them."""
+    shown = ", ".join(f"#{row}" for row in rows[:_LISTED])
+    more = ", …" if len(rows) > _LISTED else ""
+    return counted(len(rows), "matrix", "matrices") + (f" ({shown}{more})" if rows else "")

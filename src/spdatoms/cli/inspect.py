@@ -45,7 +45,6 @@ def inspect(
             "Write the matrices made positive definite: symmetrised, projected, and with a ridge "
             "where they were singular.",
             *(".npy", ".npz", ".mat", ".nii", ".nii.gz"),
-            names=("--repaired",),
         ),
     ] = None,
     drop_bad: Annotated[
@@ -157,7 +156,7 @@ def _complaint(X: Array) -> str:
 
 
 def _summary(X: Array, unfit: dict[int, str], fit: Array) -> list[tuple[str, str]]:
-    from spdatoms.cli.formats.announcement import spectra
+    from spdatoms.cli.formats.matrices import spectra
     from spdatoms.geometry.validation import float_type
 
     m, n, _ = X.shape

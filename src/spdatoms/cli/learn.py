@@ -13,9 +13,9 @@ import typer
 
 from spdatoms._utils.progress import showing_progress
 from spdatoms.cli import options as opt
-from spdatoms.cli.errors import INTERRUPTED
+from spdatoms.cli.labelled_files import common_range, on_range
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import counted, record, say, show_table, wants_progress
+from spdatoms.cli.show import INTERRUPTED, counted, record, say, show_table, wants_progress
 
 #: The first atoms.
 Init = Literal["kmeans", "kmeans-riemann", "random"]
@@ -25,7 +25,7 @@ def learn(
     matrices: opt.MatricesArgument,
     out: Annotated[
         Path,
-        opt.output(
+        opt.out(
             "Where to put the dictionary: a model for 'code' (.spdatoms), its atoms with β, α and the metric "
             "(.npz, .mat), or its atoms alone (.npy).",
             *(".spdatoms", ".npz", ".mat", ".npy"),
@@ -68,7 +68,7 @@ def learn(
     if checkpoint is not None:  # it goes on from one that exists
         check_outputs([matrices, mask], [checkpoint], force=True)
     from spdatoms.cli.formats.matrices import complaints_about, read_matrices
-    from spdatoms.cli.models import common_range, on_range, save_model
+    from spdatoms.cli.models import save_model
     from spdatoms.dictionary import SPDDictionaryLearning
 
     read = read_matrices(matrices, key, mask, components, covariance)
@@ -108,10 +108,9 @@ def learn(
     ]
     if report is not None:
         from spdatoms.cli.report.learning import write_learning_report
-        from spdatoms.cli.report.origins import origin_of
 
         said = [("learned", title), *summary]
-        write_learning_report(report, learner, X, said, origin_of(matrices))
+        write_learning_report(report, learner, X, said, read)
         summary.append(("report", str(report)))
     show_table(summary, title=title)
     record("atoms", len(learner.atoms_))

@@ -1,21 +1,17 @@
-"""Estimators from model files."""
+"""Estimators from model files, and what commands keep with them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from spdatoms._utils.typing import Array
-from spdatoms.cli.channels import keep_names, kept_names
-from spdatoms.cli.show import counted, say
-
-if TYPE_CHECKING:
-    from spdatoms.cli.formats.matrices import Matrices
+import numpy as np
 
 #: The steps of a model on the common range of singular matrices.
 _STEPS = ("range", "model")
+#: The attribute of a model that has the names of its channels, an array of strings.
+_NAMES = "channel_names_"
 
 
 def load_model(
@@ -50,55 +46,17 @@ def save_model(path: Path, model: Any, reach: Any, channels: Sequence[str]) -> N
     save(model, path)
 
 
-def common_range(X: Array, path: Path) -> Any:
-    """Return the `SPDRange` of singular matrices, and say so; None for others."""
-    from spdatoms.geometry.validation import Unfit, as_float, check_stack, find_unfit
-    from spdatoms.scale.blocks import of_blocks
-
-    check_stack(X, "X")
-    found = of_blocks(lambda block: find_unfit(as_float(block, "X")), X)
-    if not sum((unfit for _, unfit in found), Unfit()).singular:
-        return None
-    from spdatoms.channels import SPDRange
-
-    reach = SPDRange()
-    try:
-        reach.fit(X)
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
-    n = X.shape[-1]
-    say(
-        f"note: the rank of the matrices in {path} is {reach.rank_}, not {n}: their common range is used"
-    )
-    return reach
+def keep_names(model: Any, names: Sequence[str]) -> None:
+    """Let a model keep the names of its channels, which then are in its file."""
+    if names:
+        setattr(model, _NAMES, np.array(names))
 
 
-def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False) -> Matrices:
-    """Return matrices on a common range, or checked if that is None; the first bad one is refused with its index.
-
-    Those that are ``incomplete`` may lack channels, whose rows and columns are NaN, if there is no common range.
-    """
-    from spdatoms.cli.formats.matrices import complaints_about
-    from spdatoms.geometry import check_spd
-    from spdatoms.geometry.channels import check_incomplete
-    from spdatoms.scale.blocks import gathered, of_blocks
-
-    lacking, count = 0, len(read.X)
-
-    def checked(block: Array) -> Array:
-        nonlocal lacking
-        if not incomplete:
-            return check_spd(block)
-        X, known = check_incomplete(block)
-        lacking += int((~known.all(axis=1)).sum())
-        return X
-
-    with complaints_about(path):
-        if reach is not None:
-            found = (placed for _, placed in of_blocks(reach.transform, read.X))
-            return replace(read, X=gathered(found, count))
-        for _, last in of_blocks(checked, read.X):
-            X = last  # all of them, if they are one block
-    if lacking:
-        say(f"note: {lacking} of {counted(count, 'matrix', 'matrices')} lack channels")
-    return replace(read, X=X) if len(X) == count else read
+def kept_names(model: Any, path: Path) -> tuple[str, ...]:
+    """Return the names of channels that a model of a file has kept, as far as there are any."""
+    names = vars(model).get(_NAMES, np.array([], str))
+    count = getattr(model, "n_features_in_", None)
+    fits = isinstance(names, np.ndarray) and names.dtype.kind == "U" and names.ndim == 1
+    if not fits or len(names) not in (0, count) or len(np.unique(names)) < len(names):
+        raise ValueError(f"{path}: {_NAMES} has not one name for each channel of the model.")
+    return tuple(names.tolist())

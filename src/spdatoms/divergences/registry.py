@@ -6,6 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
@@ -116,8 +117,10 @@ def _found(metric: Any, name: str = "metric") -> Divergence:
     if isinstance(metric, Divergence):
         return metric
     if not _is_metric(metric):
-        names = ", ".join(divergence_names())
-        raise ValueError(f"{name} must be one of {names}; got {shown(metric)}.")
+        names = divergence_names()
+        near = get_close_matches(metric, names, 1) if isinstance(metric, str) else []
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{name} must be one of {', '.join(names)}; got {shown(metric)}.{meant}")
     return _DIVERGENCES[_ALIASES.get(metric, metric)]()
 
 

@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from spdatoms._utils.extras import import_extra
-from spdatoms.interop._functions import functions
-from spdatoms.interop._products import AllPairs, Coded, Paired
+from spdatoms.interop._shared import AllPairs, Coded, Paired, functions
 
 jax = import_extra("jax", "jax")
 jnp = import_extra("jax.numpy", "jax")

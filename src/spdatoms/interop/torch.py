@@ -21,8 +21,7 @@ import numpy as np
 
 from spdatoms._utils.extras import import_extra
 from spdatoms.divergences import Divergence
-from spdatoms.interop._functions import functions
-from spdatoms.interop._products import AllPairs, Coded, Paired
+from spdatoms.interop._shared import AllPairs, Coded, Paired, functions
 from spdatoms.kernels.bandwidth import choose_beta
 
 torch = import_extra("torch", "torch")

@@ -11,7 +11,6 @@ import typer
 
 from spdatoms import paper
 from spdatoms._utils.text import visible
-from spdatoms.cli.errors import INTERRUPTED
 from spdatoms.cli.options import (
     ForceOption,
     JobsOption,
@@ -23,8 +22,8 @@ from spdatoms.cli.options import (
     run_option,
 )
 from spdatoms.cli.outputs import check_folder, check_outputs
+from spdatoms.cli.show import INTERRUPTED, record, say, show_lines, show_table
 from spdatoms.cli.show import console as open_console
-from spdatoms.cli.show import record, say, show_lines, show_table
 
 ALL = "all"
 
@@ -89,7 +88,6 @@ def reproduce(
         Path | None,
         output(
             "A Markdown file, and a folder of the same name with a page per experiment, to renew.",
-            names=("--markdown",),
         ),
     ] = None,
     force: ForceOption = False,

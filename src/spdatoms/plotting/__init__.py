@@ -9,12 +9,11 @@ from spdatoms.plotting.atoms import AtomsDisplay
 from spdatoms.plotting.codes import AtomUsageDisplay, CodesDisplay
 from spdatoms.plotting.curves import DriftDisplay, LearningCurveDisplay
 from spdatoms.plotting.decisions import ChannelRelevanceDisplay, ExplanationDisplay
-from spdatoms.plotting.penalties import BandwidthPenaltyDisplay, RegularisationPathDisplay
+from spdatoms.plotting.penalties import RegularisationPathDisplay
 
 __all__ = [
     "AtomUsageDisplay",
     "AtomsDisplay",
-    "BandwidthPenaltyDisplay",
     "ChannelRelevanceDisplay",
     "CodesDisplay",
     "DriftDisplay",

@@ -1,4 +1,4 @@
-"""How codes change with their penalty α and with β: the path of one query, and a grid of both."""
+"""How the code of a query changes with its penalty α."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.text import visible
 from spdatoms._utils.typing import Array, Floats, Indices
-from spdatoms.coding import SPDSparseCoder
 from spdatoms.geometry.validation import check_spd
 from spdatoms.lasso.solve import sparse_code_path
 from spdatoms.plotting.display import INK, PALE, FittedDisplay, without_frame
@@ -112,7 +110,13 @@ class RegularisationPathDisplay(FittedDisplay):
                 "This classifier averages over several kernels, each with a path of its own: fit one with a "
                 "single kernel, such as SPDSparseClassifier()."
             )
-        kernel = _kernel_of(estimator, "gram_")
+        check_is_fitted(estimator)
+        kernel: Any = getattr(estimator, "kernel_", None)
+        if not hasattr(kernel, "gram_") or not hasattr(estimator, "alpha_"):
+            raise TypeError(
+                "The estimator must have atoms with a kernel and an alpha_, which "
+                f"{type(estimator).__name__} has not."
+            )
         gram, cross = np.asarray(kernel.gram_), kernel.cross(query)
         values = _default_alphas(cross) if alphas is None else np.asarray(alphas, np.float64)
         positive = getattr(estimator, "positive", False)
@@ -167,131 +171,3 @@ def _default_alphas(cross: Array) -> Floats:
             "The query has no kernel value above zero with any atom: beta is too large."
         )
     return np.geomspace(greatest, _LEAST_FRACTION * greatest, 61)
-
-
-#: The default factors of the grid.
-_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
-
-
-class BandwidthPenaltyDisplay(FittedDisplay):
-    """How many atoms a code uses, over a grid of β and α.
-
-    ``from_estimator`` codes matrices (some tens tell enough) over the atoms of a sparse coder or dictionary learner;
-    the factors there are (0.1, 0.3, 1, 3, 10) if they are not given.
-
-    The mean number of non-zeros of codes with the bandwidths f·β and the penalties g·α, where β and α are those of
-    an estimator, which are marked.
-
-    Parameters
-    ----------
-    beta_factors : array-like of shape (n_betas,)
-        The factors f, positive and increasing.
-    alpha_factors : array-like of shape (n_alphas,)
-        The factors g, positive and increasing.
-    nonzeros : array-like of shape (n_betas, n_alphas)
-        The mean number of non-zeros for each pair.
-    beta : float, default=None
-        The β of the factor 1, for the title.
-    alpha : float, default=None
-        The α of the factor 1, for the title.
-
-    Attributes
-    ----------
-    image_ : matplotlib AxesImage
-        The grid.
-    mark_ : matplotlib Line2D or None
-        The mark of the factors 1 and 1; None if the grid is without them.
-
-    Examples
-    --------
-    >>> from spdatoms.plotting import BandwidthPenaltyDisplay
-    >>> display = BandwidthPenaltyDisplay([0.1, 1.0], [1.0, 10.0], [[9.0, 3.0], [5.0, 1.0]]).plot()
-    >>> display.nonzeros.shape
-    (2, 2)
-    """
-
-    _given = "nonzeros", "beta", "alpha"
-
-    @allow.checks(
-        beta_factors=allow.reals(above=0),
-        alpha_factors=allow.reals(above=0),
-        nonzeros=allow.NUMBERS,
-        beta=allow.NONE | allow.real(above=0),
-        alpha=allow.NONE | allow.real(0),
-    )
-    def __init__(
-        self,
-        beta_factors: ArrayLike,
-        alpha_factors: ArrayLike,
-        nonzeros: ArrayLike,
-        *,
-        beta: float | None = None,
-        alpha: float | None = None,
-    ) -> None:
-        self.beta_factors = np.asarray(beta_factors, np.float64)
-        self.alpha_factors = np.asarray(alpha_factors, np.float64)
-        self.nonzeros = np.asarray(nonzeros, np.float64)
-        expected = len(self.beta_factors), len(self.alpha_factors)
-        if self.nonzeros.shape != expected:
-            raise ValueError(f"nonzeros must have the shape {expected}, got {self.nonzeros.shape}.")
-        self.beta, self.alpha = beta, alpha
-
-    @classmethod
-    def _of(
-        cls,
-        estimator: Any,
-        X: ArrayLike,
-        beta_factors: ArrayLike = _FACTORS,
-        alpha_factors: ArrayLike = _FACTORS,
-        **own: Any,
-    ) -> Self:
-        for name, factors in (("beta_factors", beta_factors), ("alpha_factors", alpha_factors)):
-            allow.reals(above=0).check(name, factors)
-        beta, X = _kernel_of(estimator, "beta_").beta_, check_spd(X)
-        positive = getattr(estimator, "positive", False)
-        coder = SPDSparseCoder(
-            estimator.atoms_, estimator.metric, positive=positive, n_jobs=estimator.n_jobs
-        )
-        nonzeros = []
-        for factor in np.asarray(beta_factors):
-            fitted = clone(coder).set_params(beta=float(factor) * beta, alpha=estimator.alpha_)
-            fitted.fit(X)
-            for share in np.asarray(alpha_factors):
-                fitted.alpha_ = float(share) * estimator.alpha_  # the Gram matrix stays the same
-                nonzeros.append(np.count_nonzero(fitted.transform(X), axis=1).mean())
-        grid = np.reshape(nonzeros, (np.size(beta_factors), -1))
-        return cls(beta_factors, alpha_factors, grid, beta=beta, alpha=estimator.alpha_)
-
-    def _draw(self, ax: Any, **kwargs: Any) -> None:
-        self.image_ = ax.imshow(
-            self.nonzeros, **{"cmap": "Greys", "origin": "lower", "aspect": "auto"} | kwargs
-        )
-        middle = (self.nonzeros.max() + self.nonzeros.min()) / 2
-        place = {"ha": "center", "va": "center", "fontsize": 8}
-        for (i, j), value in np.ndenumerate(self.nonzeros):
-            ax.text(j, i, f"{value:.1f}", color="white" if value > middle else "black", **place)
-        self.mark_ = None
-        own = np.isclose(self.beta_factors[:, None], 1) & np.isclose(self.alpha_factors, 1)
-        for i, j in np.argwhere(own)[:1]:
-            ring = {"markersize": 26, "markerfacecolor": "none", "color": "0.4"}
-            (self.mark_,) = ax.plot([j], [i], "o", **ring)
-        for axis, factors in ((ax.xaxis, self.alpha_factors), (ax.yaxis, self.beta_factors)):
-            axis.set_ticks(range(len(factors)), [f"{factor:g}" for factor in factors])
-        known = [
-            f"{name} = {value:.3g}"
-            for name, value in (("β", self.beta), ("α", self.alpha))
-            if value is not None
-        ]
-        ax.set_title(", ".join(["atoms per code", *known]), fontsize=10)
-        ax.set(xlabel="multiple of α", ylabel="multiple of β")
-
-
-def _kernel_of(estimator: Any, needed: str) -> Any:
-    """Return the kernel of the atoms of a fitted estimator, which must have this attribute."""
-    check_is_fitted(estimator)
-    kernel = getattr(estimator, "kernel_", None)
-    if not hasattr(kernel, needed) or not hasattr(estimator, "alpha_"):
-        raise TypeError(
-            f"The estimator must have atoms with a kernel and an alpha_, which {type(estimator).__name__} has not."
-        )
-    return kernel

@@ -11,9 +11,9 @@ If there is a ``dask.distributed.Client``, its workers compute; otherwise Dask's
 
 from __future__ import annotations
 
+from spdatoms.scale._dask import open_stream
 from spdatoms.scale.budget import block_budget, is_streamed
 from spdatoms.scale.cluster import worker_timeout
-from spdatoms.scale.source import open_stream
 from spdatoms.scale.stream import Stream
 
 __all__ = ["Stream", "block_budget", "is_streamed", "open_stream", "worker_timeout"]

@@ -1,4 +1,6 @@
-"""Passes over a Dask array: tasks on the workers of a `distributed.Client`, or on threads if there is none.
+"""The stream of any array; that of a Dask array, with passes by tasks.
+
+Tasks run on the workers of a `distributed.Client`, or on threads if there is none.
 
 A task reads its own matrices, so they are neither sent nor kept in memory. What is sent are the shared
 arguments (once to every worker) and the terms, which are added on the way. Tasks are pure functions of
@@ -15,20 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from spdatoms._utils import parameters as allow
 from spdatoms._utils.extras import import_extra
 from spdatoms._utils.threads import available_processors, one_blas_thread
 from spdatoms._utils.typing import FloatArray, Indices
 from spdatoms.geometry.validation import check_stack, float_type
-from spdatoms.scale.budget import BLOCK_BYTES, block_bytes
-from spdatoms.scale.cluster import (
-    asked,
-    check_workers,
-    client_of_user,
-    cluster_errors,
-    futures_of,
-    results_of,
-    wait_for,
-)
+from spdatoms.scale import cluster
+from spdatoms.scale.budget import BLOCK_BYTES, block_bytes, is_chunked
 from spdatoms.scale.parts import Span, added
 from spdatoms.scale.passes import StreamPasses, Term
 from spdatoms.scale.stream import Stream
@@ -37,6 +32,34 @@ from spdatoms.scale.stream import Stream
 _FAN_IN = 8
 #: A task may read 1/64 of the memory that a worker has per thread, and needs about four times as much.
 _SHARE_OF_MEMORY = 64
+_MATRICES = allow.Allowed(
+    ("a NumPy array", "a Dask array"),
+    lambda value: all(hasattr(value, name) for name in ("shape", "ndim", "dtype")),
+)
+
+
+@allow.checks(X=_MATRICES, n_jobs=allow.N_JOBS)
+def open_stream(X: Any, n_jobs: int | None = None, name: str = "X") -> Stream:
+    """Return the stream of an array, after all its matrices have been checked.
+
+    Parameters
+    ----------
+    X : dask.array.Array or ndarray of shape (m, n, n)
+        SPD matrices.
+    n_jobs : int, default=None
+        The number of threads that read a NumPy array: None is one thread, -1 is all processors. A Dask
+        array is read by Dask.
+    name : str, default="X"
+        What an error calls X.
+
+    Returns
+    -------
+    Stream
+        The stream.
+    """
+    stream = DaskStream(X, name) if is_chunked(X) else Stream(X, n_jobs, name)
+    stream.check(name)
+    return stream
 
 
 class DaskStream(Stream):
@@ -46,7 +69,7 @@ class DaskStream(Stream):
         if any(np.isnan(X.shape)):
             X = X.compute_chunk_sizes()
         check_stack(X, name)
-        check_workers()
+        cluster.check_workers()
         dtype = float_type(X.dtype, name)
         self.X = X.rechunk({1: -1, 2: -1}).astype(dtype)
         self.shape, self.dtype = self.X.shape, dtype
@@ -64,15 +87,15 @@ class DaskStream(Stream):
 
     @cached_property
     def _workers(self) -> list[tuple[int, int]]:
-        """The memory of every worker, 0 if it is not known, and its threads, asked for once."""
-        client = client_of_user()
+        """The memory of every worker, 0 if it is not known, and its threads, cluster.asked for once."""
+        client = cluster.client_of_user()
         if client is None:
             return [(0, available_processors())]
-        return list(asked(client.run_on_scheduler, _limits))
+        return list(cluster.asked(client.run_on_scheduler, _limits))
 
     def __getitem__(self, chosen: slice | Indices) -> FloatArray:
         if isinstance(chosen, slice):
-            (rows,) = results_of([self.X[chosen].rechunk(-1).to_delayed().item()])
+            (rows,) = cluster.results_of([self.X[chosen].rechunk(-1).to_delayed().item()])
             return np.asarray(rows)
         return self._rows(np.asarray(chosen))
 
@@ -84,7 +107,7 @@ class DaskStream(Stream):
         chunks = np.searchsorted(edges, rows, side="right") - 1
         delayed, take = self.X.to_delayed().ravel(), dask.delayed(getitem)
         some = [take(delayed[c], rows[chunks == c] - edges[c]) for c in np.unique(chunks)]
-        return np.concatenate(results_of(some))[back]
+        return np.concatenate(cluster.results_of(some))[back]
 
     def passes(self, parts: Sequence[slice], most: int | None = None) -> DaskPasses:
         """Return passes over these parts of the data, see `Stream.passes`."""
@@ -116,14 +139,14 @@ class DaskPasses(StreamPasses):
         self.dask = import_extra("dask", extra="scale")
         self.spans = spans
         sources = [X[span.rows].rechunk(-1) for span in spans]
-        if futures_of(X):  # already in the memory of workers
+        if cluster.futures_of(X):  # already in the memory of workers
             self.sources = [source.to_delayed().item() for source in sources]
         else:
             self.sources = self.put([Recipe(source) for source in sources])
 
     def put(self, values: Sequence[Any]) -> list[Any]:
         """Return states with these values, one for each span, held by Dask."""
-        with cluster_errors():
+        with cluster.cluster_errors():
             delayed = (self.dask.delayed(value, traverse=False) for value in values)
             return list(self.dask.persist(*delayed))
 
@@ -137,17 +160,17 @@ class DaskPasses(StreamPasses):
         return [call(function, source, span, state, common) for source, span, state in each]
 
     def _sum(self, terms: list[Any]) -> Any:
-        return results_of([self._added(terms)])[0]
+        return cluster.results_of([self._added(terms)])[0]
 
     def _held(self, states: list[Any], terms: list[Any], old: Any) -> tuple[list[Any], Any]:
-        with cluster_errors():
+        with cluster.cluster_errors():
             *held, total = self.dask.persist(*states, self._added(terms))
         if old is not None:
             # Not before the scheduler knows the new tasks: it might drop what they need.
-            if futures := futures_of(held):
-                wait_for(futures, all_of_them=False)
+            if futures := cluster.futures_of(held):
+                cluster.wait_for(futures, all_of_them=False)
             old.clear()
-        return held, results_of([total])[0]
+        return held, cluster.results_of([total])[0]
 
     def _added(self, terms: list[Any]) -> Any:
         """Return the delayed sum of delayed terms, added on the workers: few of them meet in one place."""
@@ -158,7 +181,7 @@ class DaskPasses(StreamPasses):
 
     def collect(self, states: Sequence[Any]) -> list[Any]:
         """Return the states themselves, in the memory of this process."""
-        return results_of(states)
+        return cluster.results_of(states)
 
 
 def _call(function: Term, source: Any, span: Span, state: Any, shared: tuple[Any, ...]) -> Any:

@@ -13,9 +13,8 @@ from spdatoms._utils.tables import TEXT_FILES, read_rows
 from spdatoms._utils.text import check_characters
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.arrays import ARRAY_FILES, chosen, ends_in, named, read_arrays
-from spdatoms.cli.formats.folders import is_folder
 from spdatoms.cli.formats.parquet import PARQUET_FILES, read_parquet
-from spdatoms.cli.formats.signals import EPOCHS_FILES, read_epochs
+from spdatoms.cli.formats.samples import EPOCHS_FILES, is_folder, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
 from spdatoms.cli.show import counted
 from spdatoms.datasets.folders import folder_files

@@ -1,18 +1,20 @@
-"""Matrices from a file, in the shape (m, n, n)."""
+"""Matrices from a file, in the shape (m, n, n), and one line on what was read: format, scale, rank, estimator."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from spdatoms._utils.array_files import read_npy
-from spdatoms._utils.tables import TEXT_FILES, read_numbers
-from spdatoms._utils.typing import Array
-from spdatoms.cli.formats.announcement import announce
+from spdatoms._utils.sampling import evenly_spaced
+from spdatoms._utils.tables import read_numbers
+from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.formats.arrays import (
     ARRAY_FILES,
     as_stack,
@@ -25,21 +27,35 @@ from spdatoms.cli.formats.arrays import (
     named,
     read_arrays,
 )
-from spdatoms.cli.formats.folders import folder_matrices, is_folder
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.parquet import PARQUET_FILES, numbers_of, read_parquet
-from spdatoms.cli.formats.signals import EPOCHS_FILES, Covariance, covariances, read_epochs
-from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
-
-#: Every format that is read.
-MATRIX_FILES = (
-    ".npy",
-    *ARRAY_FILES,
-    *(suffix for suffix in TEXT_FILES if suffix != ".txt"),
-    *PARQUET_FILES,
-    *VOLUME_FILES,
-    ".fif",
+from spdatoms.cli.formats.samples import (
+    EPOCHS_FILES,
+    Covariance,
+    covariances,
+    folder_matrices,
+    is_folder,
+    read_epochs,
 )
+from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
+from spdatoms.cli.show import record, say
+from spdatoms.scale.blocks import some_rows
+
+#: The greatest number of matrices whose scale and rank are looked at.
+_LOOKED_AT = 50
+#: Every format that is read, by the name that a user knows.
+_FORMATS = {
+    "NumPy array": (".npy",),
+    "NumPy archive": (".npz",),
+    "MATLAB file": (".mat",),
+    "HDF5 file": (".h5", ".hdf5"),
+    "Zarr group": (".zarr",),
+    "table": (".csv", ".tsv"),
+    "Parquet table": PARQUET_FILES,
+    "NIfTI volume": VOLUME_FILES,
+    "MNE epochs": EPOCHS_FILES,
+}
+_ENDINGS = [ending for endings in _FORMATS.values() for ending in endings]
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,10 @@ class Matrices:
         Their labels, if they are known.
     channels : tuple of str, default=()
         The names of their channels, if they have names.
+    places : dict of str to ndarray of shape (3,)
+        Where channels are on the head, in metres.
+    photographs : sequence of Path, default=()
+        The photograph of every matrix, if they come from such.
     """
 
     X: Array
@@ -65,6 +85,12 @@ class Matrices:
     estimator: str = ""
     y: Any = None
     channels: tuple[str, ...] = ()
+    places: Mapping[str, Floats] = field(default_factory=dict)
+    photographs: Sequence[Path] = ()
+
+    def photograph(self, row: int) -> Path | None:
+        """Return the photograph of a matrix, if there is one."""
+        return self.photographs[row] if self.photographs else None
 
 
 def read_matrices(
@@ -100,11 +126,12 @@ def read_matrices(
         elif mask is not None:
             raise ValueError("--mask is for tensor volumes (.nii, .nii.gz)")
         elif is_folder(path):
-            X, descriptor = folder_matrices(path)
-            read = Matrices(X, None, descriptor)
+            X, descriptor, photographs = folder_matrices(path)
+            read = Matrices(X, estimator=descriptor, photographs=photographs)
         elif ends_in(path, EPOCHS_FILES):
-            signals, _, channels = read_epochs(path)
-            read = replace(_of_signals(signals, covariance or "oas"), channels=channels)
+            signals, _, places = read_epochs(path)
+            read = _of_signals(signals, covariance or "oas")
+            read = replace(read, channels=tuple(places), places=places)
         else:
             array = _array(path, key, components, covariance)
             if covariance is not None:
@@ -116,7 +143,7 @@ def read_matrices(
                 )
             else:
                 read = Matrices(as_stack(array, components))
-    announce(path, read.X, read.estimator)
+    _announce(path, read.X, read.estimator)
     return read
 
 
@@ -168,7 +195,7 @@ def _array(
             if not any(map(may_be, arrays.values())) and any(map(other, arrays.values())):
                 may_be = other
         return chosen(arrays, key, may_be, what, "--key")
-    if suffix in MATRIX_FILES and suffix in TEXT_FILES:
+    if suffix in _FORMATS["table"]:
         numbers = read_numbers(path)
     elif suffix in PARQUET_FILES:
         columns = read_parquet(path)
@@ -176,6 +203,66 @@ def _array(
             columns = {key: chosen(columns, key, lambda _: True, "matrices", "--key")}
         numbers = numbers_of(columns)
     else:
-        raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(MATRIX_FILES)}")
+        raise ValueError(f"has the ending {suffix!r}; these are read: {', '.join(_ENDINGS)}")
     # A column of nested lists has matrices already, (m, n, n).
     return from_rows(numbers, order) if numbers.ndim == 2 else numbers
+
+
+def _announce(path: Path, X: Array, estimator: str = "") -> None:
+    """Say on stderr what was read, and keep it for --json; ``estimator`` is what made covariances of other data."""
+    if X.ndim != 3 or not X.size:
+        return  # an error follows
+    name = path.name.lower()
+    form = next((f for f, endings in _FORMATS.items() if name.endswith(endings)), "folder")
+    found = spectra(X, _LOOKED_AT)
+    scale, rank = (None, None) if found is None else map(_least_and_greatest, found[1:])
+    record(
+        "read",
+        {
+            "file": str(path),
+            "format": form,
+            "shape": list(X.shape),
+            "dtype": str(X.dtype),
+            "scale": scale,
+            "rank": rank,
+            "covariance": estimator or None,
+        },
+        several=True,
+    )
+    shape = ", ".join(map(str, X.shape))
+    parts = [
+        f"{form}, ({shape}) {X.dtype}",
+        *([f"covariances by {estimator}"] if estimator else []),
+    ]
+    if scale is not None and rank is not None:
+        parts.append(f"mean eigenvalue {_span(scale)}")
+        parts.append("full rank" if min(rank) == X.shape[-1] else f"rank {_span(rank)}")
+    if found is not None and len(found[0]) < len(X):  # not all, or some are not finite
+        parts[-1] += f" (of {len(found[0])} that were looked at)"
+    say(f"read {path}: {', '.join(parts)}")
+
+
+def spectra(X: Array, most: int) -> tuple[Array, Array, Array] | None:
+    """Return the eigenvalues, their means and the ranks of some matrices that are finite; None if there are none."""
+    some = some_rows(X, evenly_spaced(len(X), min(most, len(X))))
+    if some.dtype.kind not in "fiubc" or X.shape[1] != X.shape[2]:
+        return None
+    double = some.astype(np.complex128 if some.dtype.kind == "c" else np.float64)
+    double = double[np.isfinite(double).all(axis=(1, 2))]
+    if not len(double):
+        return None
+    values = np.linalg.eigvalsh((double + double.conj().swapaxes(1, 2)) / 2)
+    eps = np.finfo(some.dtype if some.dtype.kind in "fc" else np.float64).eps
+    sizes = abs(values)
+    ranks = (sizes > X.shape[-1] * eps * sizes.max(axis=1, keepdims=True)).sum(axis=1)
+    return values, np.einsum("mii->m", double).real / X.shape[-1], ranks
+
+
+def _least_and_greatest(values: Array) -> list[Any]:
+    return [values.min().item(), values.max().item()]
+
+
+def _span(pair: list[Any]) -> str:
+    """Return "2" or "2 to 3", with three digits."""
+    low, high = (f"{value:.3g}" for value in pair)
+    return low if low == high else f"{low} to {high}"

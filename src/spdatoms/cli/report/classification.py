@@ -12,12 +12,9 @@ import numpy as np
 from spdatoms._utils.text import drawable, visible
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.comparison import class_accuracies
-from spdatoms.cli.predictions import Predictions
-from spdatoms.cli.report.drawings import drawn_figure
-from spdatoms.cli.report.origins import Origins
-from spdatoms.cli.report.page import Rows, bars, items_to_browse, table_of, write_report
-from spdatoms.cli.report.pictures import HINT, Pictures, in_bytes
-from spdatoms.cli.report.reasons import Reason
+from spdatoms.cli.predictions import Predictions, Reason
+from spdatoms.cli.report import page
+from spdatoms.cli.report.pictures import HINT, Origins, Pictures, in_bytes
 from spdatoms.plotting.display import INK
 
 #: The greatest numbers of mistakes that are listed, and of classes and channels that are shown for a query.
@@ -37,7 +34,7 @@ def write_classification_report(
     path: Path,
     truth: Array | None,
     predictions: Predictions,
-    summary: Rows,
+    summary: page.Rows,
     doubts: Sequence[tuple[Any, ...]] = (),
     origins: Origins | None = None,
 ) -> None:
@@ -71,12 +68,12 @@ def write_classification_report(
         title = "Training labels that are probably wrong"
         if len(doubts) > _SHOWN:
             title += f": the {_SHOWN} most doubtful of {len(doubts)}"
-        tables.append(table_of(title, header, doubts[:_SHOWN]))
+        tables.append(page.table_of(title, header, doubts[:_SHOWN]))
     doubtful = {row for row, *_ in doubts} if origins.left_out else set()
     browser = None
     if predictions.reasons:
         browser = _reasons_to_browse(predictions, truth, origins, doubtful)
-    write_report(path, "A classification", summary, figures, tables, browser)
+    page.write_report(path, "A classification", summary, figures, tables, browser)
 
 
 def _judged(truth: Array, right: Array, predictions: Predictions) -> tuple[list[Any], list[Any]]:
@@ -88,13 +85,13 @@ def _judged(truth: Array, right: Array, predictions: Predictions) -> tuple[list[
     those = f" The {len(shown)} of {len(names)} classes with the most mistakes."
     caption = "Labels and predictions: numbers of matrices."
     figures = [
-        drawn_figure(
+        page.drawn_figure(
             "confusions",
             caption + (those if len(shown) < len(names) else ""),
             lambda ax: _draw_confusions(ax, confusions, shown),
             (4.8, 4.2),
         ),
-        drawn_figure(
+        page.drawn_figure(
             "calibration",
             "Calibration: on the dashed line, probabilities say how often predictions are right.",
             lambda ax: _draw_calibration(ax, right, sure),
@@ -107,10 +104,10 @@ def _judged(truth: Array, right: Array, predictions: Predictions) -> tuple[list[
     if mistakes and len(names) > _NUMBERED:
         pairs = [(*pair, n) for pair, n in confusions.most_common() if pair[0] != pair[1]]
         header: Sequence[str] = ("label", "predicted", "matrices")
-        tables.append(table_of("The most frequent confusions", header, pairs[:_LISTED]))
+        tables.append(page.table_of("The most frequent confusions", header, pairs[:_LISTED]))
     if mistakes:
         header = ("index", "label", "predicted", "probability")
-        tables.append(table_of("The surest mistakes", header, mistakes))
+        tables.append(page.table_of("The surest mistakes", header, mistakes))
     return figures, tables
 
 
@@ -158,7 +155,7 @@ def _reasons_to_browse(
     known = sum(reason.channels is not None for _, reason in reasons)
     if 0 < known < len(items):
         hint += f" Channels are known for {known} of them: for the wrong and least sure ones."
-    return items_to_browse("Why? One query at a time", hint, items, pictures.encoded())
+    return page.items_to_browse("Why? One query at a time", hint, items, pictures.encoded())
 
 
 def _in_words(reason: Reason) -> str:
@@ -175,7 +172,7 @@ def _in_words(reason: Reason) -> str:
 def _totals(reason: Reason) -> dict[str, Any]:
     found = reason.explanation
     best = np.argsort(-found.totals, kind="stable")[:_TOTALS]
-    return bars("Totals of the classes", [(found.classes[c], found.totals[c]) for c in best])
+    return page.bars("Totals of the classes", [(found.classes[c], found.totals[c]) for c in best])
 
 
 def _training_matrices(reason: Reason, pictures: Pictures, origins: Origins) -> dict[str, Any]:
@@ -196,7 +193,7 @@ def _channels(channels: Floats, names: Sequence[str]) -> dict[str, Any]:
     known = np.flatnonzero(~np.isnan(channels))
     most = known[np.argsort(-np.abs(channels[known]), kind="stable")][:_TOTALS]
     title = "Channels, and what they add to the margin"
-    return bars(title, [(names[i], channels[i]) for i in most])
+    return page.bars(title, [(names[i], channels[i]) for i in most])
 
 
 def _most_confused(confusions: Confusions, names: list[str]) -> list[str]:
@@ -246,4 +243,4 @@ def _accuracies(confusions: Confusions, names: list[str]) -> dict[str, Any]:
         title = f"Accuracy: the {_SHOWN} least of {len(shares)} classes"
         shares = dict(sorted(shares.items(), key=lambda item: item[1])[:_SHOWN])
     rows = [(c, counts[c], f"{share:.1%}") for c, share in shares.items()]
-    return table_of(title, ("class", "matrices", "accuracy"), rows)
+    return page.table_of(title, ("class", "matrices", "accuracy"), rows)

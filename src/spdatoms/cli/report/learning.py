@@ -9,10 +9,9 @@ import numpy as np
 
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import Array, Indices
-from spdatoms.cli.report.drawings import drawn_figure
-from spdatoms.cli.report.origins import Origin, Origins
-from spdatoms.cli.report.page import Rows, items_to_browse, write_report
-from spdatoms.cli.report.pictures import HINT, Pictures
+from spdatoms.cli.formats.matrices import Matrices
+from spdatoms.cli.report.page import Rows, drawn_figure, items_to_browse, write_report
+from spdatoms.cli.report.pictures import HINT, Origins, Pictures
 from spdatoms.plotting.display import INK
 from spdatoms.scale.blocks import some_rows
 
@@ -21,7 +20,7 @@ _CODED, _ATOMS, _USERS = 2000, 1000, 5
 
 
 def write_learning_report(
-    path: Path, learner: Any, X: Array, summary: Rows, origin: Origin | None = None
+    path: Path, learner: Any, X: Array, summary: Rows, read: Matrices
 ) -> None:
     """Write the objective, how often atoms are used, how sparse codes are, and the atoms to click through.
 
@@ -35,8 +34,8 @@ def write_learning_report(
         The matrices that it was fitted to.
     summary : sequence of (name, value)
         What is said first.
-    origin : Origin or None, default=None
-        What the matrices were made of.
+    read : Matrices
+        As they were read.
     """
     from spdatoms.plotting import AtomUsageDisplay, LearningCurveDisplay
 
@@ -62,7 +61,7 @@ def write_learning_report(
         ),
         drawn_figure("sparsity", f"The sparsity of the codes of {len(some)} matrices.", sparsity),
     ]
-    browser = _atoms_to_browse(learner.atoms_, some, rows, codes, Origins(origin or Origin()))
+    browser = _atoms_to_browse(learner.atoms_, some, rows, codes, Origins(read))
     write_report(path, "A dictionary", summary, figures, browser=browser)
 
 

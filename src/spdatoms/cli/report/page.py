@@ -1,11 +1,16 @@
-"""Pages from templates, in which text of users is text."""
+"""Pages from templates, in which text of users is text, and drawings that belong to their page.
+
+Drawings have the colours of the page, in dark mode too, and their text is text.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import platform
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,11 +19,21 @@ from spdatoms._utils.extras import import_extra
 from spdatoms._utils.text import visible, visible_lines
 from spdatoms._utils.version import __version__
 from spdatoms._utils.writing import replace_file
+from spdatoms.plotting.display import INK, PALE
 
 #: Its folder ``templates`` has the style and the script of all pages.
 _HERE = "spdatoms.cli.report"
 #: Packages whose versions a page names.
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
+#: Colours of drawings, and those of the page that take their place.
+_COLOURS = {
+    "#000000": "currentColor",
+    "#ffffff": "var(--paper)",
+    INK: "var(--ink)",
+    PALE: "var(--pale)",
+}
+#: Greys of grids.
+_PALE_GREY = re.compile(r"#([d-f].)\1\1")
 
 Rows = Sequence[tuple[str, str]]
 
@@ -135,3 +150,46 @@ def items_to_browse(
     markup = import_extra("markupsafe", extra="cli").Markup
     # Inside <script> nothing but "<" could end the data.
     return {"title": title, "hint": hint, "data": markup(data.replace("<", "\\u003c"))}
+
+
+def inline_svg(figure: Any, name: str, caption: str) -> str:
+    """Return a matplotlib figure as an element of a page, the same text for the same data.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        The drawing.
+    name : str
+        A name that no other drawing of the page has.
+    caption : str
+        What a screen reader says of it.
+
+    Returns
+    -------
+    str
+        An element ``svg``.
+    """
+    matplotlib = import_extra("matplotlib", extra="plot")
+    content = io.BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        figure.savefig(content, format="svg", metadata={"Date": None}, transparent=True)
+    drawn = content.getvalue().decode()
+    for colour, of_page in _COLOURS.items():
+        drawn = drawn.replace(colour, of_page)
+    drawn = _PALE_GREY.sub("var(--line)", drawn)
+    drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn, flags=re.DOTALL)
+    escape = import_extra("markupsafe", extra="cli").escape
+    # Their names are made the drawing's own, because a page has several drawings.
+    drawn = re.sub(r'( id="|href="#|url\(#)', rf"\1{name}-", drawn)
+    return drawn[drawn.index("<svg") :].replace(
+        "<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1
+    )
+
+
+def drawn_figure(
+    name: str, caption: str, draw: Callable[[Any], Any], size: tuple[float, float] = (4.8, 3.2)
+) -> dict[str, str]:
+    """Return a figure of a page: what ``draw`` draws into axes, with its caption."""
+    figure = import_extra("matplotlib.figure", extra="plot").Figure(size, layout="constrained")
+    draw(figure.add_subplot())
+    return {"caption": caption, "drawing": inline_svg(figure, name, caption)}

@@ -8,8 +8,7 @@ from typing import Any
 
 from spdatoms._utils.version import __version__
 from spdatoms._utils.writing import replace_file
-from spdatoms.cli.report.drawings import inline_svg
-from spdatoms.cli.report.page import items_to_browse, render_page
+from spdatoms.cli.report.page import inline_svg, items_to_browse, render_page
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.figures import pictures

@@ -1,7 +1,8 @@
-"""Signals, (trials, channels, times), from epochs of MNE or arrays, and their covariances."""
+"""Samples that become matrices: signals of MNE's epochs or arrays, and images and skeletons in a folder per class."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,8 +33,11 @@ def is_epochs(path: Path) -> bool:
     return path.name.lower().endswith(EPOCHS_FILES)
 
 
-def read_epochs(path: Path) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return the signals of all good channels, the name of the event of every epoch, and those of the channels."""
+def read_epochs(path: Path) -> tuple[Array, Array, dict[str, Floats]]:
+    """Return the signals of all good channels, the name of the event of every epoch, and the channels by their names.
+
+    What is known of a channel is its place (3,) in metres.
+    """
     mne = import_extra("mne", extra="eeg")
     with refusing_damage("a file of MNE epochs"):
         _check_parts(path)
@@ -41,18 +45,11 @@ def read_epochs(path: Path) -> tuple[Array, Array, tuple[str, ...]]:
         if kind in _OTHER:
             raise RefusedError(f"holds {_OTHER[kind]}")
         epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
-        signals = epochs.pick("data", exclude="bads", verbose="error").get_data(verbose="error")
+        chosen = epochs.pick("data", exclude="bads", verbose="error")
+        signals = chosen.get_data(verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}
     events = np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
-    return signals, events, tuple(epochs.ch_names)
-
-
-def read_channels(path: Path) -> tuple[list[str], Floats]:
-    """Return the names of the channels whose signals `read_epochs` returns, and their places (n, 3) in metres."""
-    mne = import_extra("mne", extra="eeg")
-    epochs = mne.read_epochs(path, preload=True, verbose="error")
-    chosen = epochs.pick("data", exclude="bads", verbose="error").info["chs"]
-    return [one["ch_name"] for one in chosen], np.array([one["loc"][:3] for one in chosen])
+    return signals, events, {one["ch_name"]: one["loc"][:3] for one in chosen.info["chs"]}
 
 
 def _check_parts(path: Path) -> None:
@@ -99,3 +96,50 @@ def covariances(signals: Array, estimator: Covariance) -> Array:
     scaled = trials / units[:, None, None]
     estimates = np.stack([estimate(trial.T) for trial in scaled])
     return np.asarray(estimates * (units**2)[:, None, None])
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder of samples, and not a Zarr group."""
+    return path.suffix.lower() != ".zarr" and path.is_dir()
+
+
+def has_classes(path: Path) -> bool:
+    """Return whether a path is a folder of samples with a folder per class."""
+    return is_folder(path) and any(
+        p.is_dir() and not p.name.startswith(".") for p in path.iterdir()
+    )
+
+
+def folder_matrices(path: Path) -> tuple[Array, str, Sequence[Path]]:
+    """Return covariances of the samples of a folder, what they are of, and the photographs among the samples.
+
+    Skeletons are described by the positions of joints, images in colour by colours and their derivatives, and images
+    by grey values and their derivatives if one of them is grey.
+    """
+    from spdatoms import descriptors
+    from spdatoms.datasets import load_folder
+    from spdatoms.datasets.folders import folder_files, is_skeletons
+
+    files, _ = folder_files(path)
+    if is_skeletons(files[0]):
+        X = descriptors.JointCovariance().transform(load_folder(path).data)
+        return X, "JointCovariance", ()
+    if any(map(_is_grey, files)):
+        images = load_folder(path, grey=True).data
+        X = descriptors.TextureCovariance(block=None).transform(images)
+        return X, "TextureCovariance", files
+    X = descriptors.PersonCovariance().transform(load_folder(path).data)
+    return X, "PersonCovariance", files
+
+
+def _is_grey(path: Path) -> bool:
+    """Return whether an image has no colours, but for those of JPEG's rounding."""
+    from spdatoms._utils.images import read_grey
+
+    try:
+        read_grey(path)
+    except ValueError as error:
+        if "colour" in str(error):
+            return False
+        raise ValueError(f"{path} {error}.") from error
+    return True

@@ -26,8 +26,8 @@ constexpr Int DOUBTFUL = 1, OPEN = 2;
 
 struct FactoredPairs {
     Int n, count, kind;
-    double symmetry_tolerance, least_eigenvalue;
-    const double *A, *B;  // (·, n, n)
+    double symmetry_tolerance, least_eigenvalue;  // an infinite tolerance: the matrices are trusted
+    const double *A, *B;                          // (·, n, n)
     Int step_a, step_b;   // 1, or 0 if one matrix serves all
     double *out;
     Int *findings;  // DOUBTFUL if a matrix may be unfit, OPEN if the value may be wrong, 0 for most
@@ -233,12 +233,13 @@ INLINE double squared_difference(const double *A, const double *B, Int size) {
 
 template <int PARTS, int N> Int euclidean_pairs(const FactoredPairs &g) {
     const Int n = N ? N : g.n, size = n * n * PARTS;
-    bool fit_a = false, fit_b = false;
+    const bool trusted = g.symmetry_tolerance == INFINITE<double>;
+    bool fit_a = trusted, fit_b = trusted;
     Int all = 0;
     for (Int i = 0; i < g.count; ++i) {
         const double *A = g.A + i * g.step_a * size, *B = g.B + i * g.step_b * size;
-        if (i == 0 || g.step_a) fit_a = is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0);
-        if (i == 0 || g.step_b) fit_b = is_hermitian<PARTS>(B, n, g.symmetry_tolerance, 0.0);
+        if (!trusted && (i == 0 || g.step_a)) fit_a = is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0);
+        if (!trusted && (i == 0 || g.step_b)) fit_b = is_hermitian<PARTS>(B, n, g.symmetry_tolerance, 0.0);
         const double value = g.out[i] = squared_difference(A, B, size);
         const bool answered = value > LEAST * LEAST && value < GREATEST * GREATEST;
         all |= g.findings[i] = (fit_a && fit_b ? 0 : DOUBTFUL) + (answered ? 0 : OPEN);
@@ -292,6 +293,38 @@ template <int N> Int sum_of_factors(const FactorSum &g) {
     return DONE;
 }
 
+// Add the weighted sum of COUNT matrices from the first on: its entries on and right of the diagonal, and some others.
+template <int COUNT> INLINE void add_matrices(const FactorSum &g, Int first) {
+    const Int size = g.n * g.n, width = g.n < L ? size : g.n;  // a small matrix is one row
+    const double *const weights = g.weights + first;
+    for (Int i = 0; i * width < size; ++i) {
+        const double *const row = g.X + first * size + i * width;
+        double *const sums = g.out + i * width;
+        if (width < L) {
+            for (Int k = 0; k < COUNT; ++k)
+                for (Int j = 0; j < width; ++j) sums[j] += weights[k] * row[k * size + j];
+            continue;
+        }
+        const auto added = [&](Int j) {
+            V sum = load(sums + j);
+            UNROLL for (int k = 0; k < COUNT; ++k) sum += weights[k] * load(row + k * size + j);
+            return sum;
+        };
+        const Int last = width - L;
+        const V end = added(last);  // before the others change what it shares with them
+        for (Int j = i / L * L; j < last; j += L) store(sums + j, added(j));
+        store(sums + last, end);
+    }
+}
+
+Int sum_of_matrices(const FactorSum &g) {
+    constexpr Int TOGETHER = 8;
+    const Int together = g.count / TOGETHER * TOGETHER;
+    for (Int i = 0; i < together; i += TOGETHER) add_matrices<TOGETHER>(g, i);
+    for (Int i = together; i < g.count; ++i) add_matrices<1>(g, i);
+    return DONE;
+}
+
 struct Hermitian {
     const double *X;  // (count, n, n)
     Int count, n, parts;
@@ -312,8 +345,10 @@ EXPORT Int hermitian(const Hermitian *g) {
     return !doubtful;
 }
 
-// Add the weighted sum of Cholesky factors, unless a matrix may be unfit.
+// Add the weighted sum of Cholesky factors, unless a matrix may be unfit; or that of the matrices, which are trusted, as
+// far as entries on and right of the diagonal go.
 EXPORT Int factor_sum(const FactorSum *given) {
+    if (given->kind == EUCLIDEAN) return sum_of_matrices(*given);
     constexpr Int (*FACTORS[])(const FactorSum &) = PROGRAMS_BY_SIZE(sum_of_factors);
     return FACTORS[given->n <= SMALL_BATCH ? given->n : 0](*given);
 }

@@ -27,8 +27,10 @@ LARGEST = 512
 _BLOCK_BYTES, _BLOCK_WORK = 2 << 20, 1_000_000_000
 
 
-def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats, NDArray[np.int64]]:
-    """Return d(X_i, Y_i) of matrices that nobody has checked, and what the kernel has found about each pair.
+def checked_pairs(
+    kind: int, X: Array, Y: Array, factor: float
+) -> tuple[Floats, NDArray[np.int64] | None]:
+    """Return d(X_i, Y_i) of matrices that nobody has checked, and the findings on each pair, None if there are none.
 
     X and Y have shape (m, n, n), or (1, n, n) if one serves all. Of complex matrices it is the divergence of real
     forms, over ``factor``.
@@ -47,16 +49,16 @@ def checked_pairs(kind: int, X: Array, Y: Array, factor: float) -> tuple[Floats,
             return np.ascontiguousarray(Z, np.complex128).view(np.float64)
         return np.ascontiguousarray(interleaved_real_form(Z) if size > n else Z)
 
-    values, findings = np.empty(count), np.empty(count, np.int64)
+    values, findings, found = np.empty(count), np.empty(count, np.int64), 0
     for part in _blocks(count, size, X, Y):
         A, B = operand(X, part), operand(Y, part)
-        _factored_pairs(
+        found |= _factored_pairs(
             *(size, part.stop - part.start, kind, *limits, A, B),
             *(len(X) == count, len(Y) == count, values[part], findings[part]),
         )
     if size > n:
         values /= factor
-    return values, findings
+    return values, findings if found else None
 
 
 def checked_sum(kind: int, X: Array, weights: Floats) -> Floats | None:

@@ -169,6 +169,8 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 def common_shape(*shapes: tuple[int, ...], names: str = "") -> tuple[int, ...]:
     """Return the shape that arrays of matrices have when they are broadcast against each other."""
+    if len(set(shapes)) == 1:
+        return shapes[0]  # NumPy takes longer to find this out than a small matrix takes
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:

@@ -12,7 +12,6 @@ from spdatoms._utils.typing import Array, Floats
 from spdatoms.geometry.hermitian import as_double, interleaved_real_form, is_complex
 from spdatoms.geometry.validation import values_are_trusted
 from spdatoms.native import kernel, lane_count
-from spdatoms.native.elementwise import mirror
 
 _factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
 _factor_sum = kernel("factor_sum", "qqqddDDD")
@@ -37,7 +36,8 @@ def checked_pairs(
     """
     count, n = (0 if 0 in (len(X), len(Y)) else max(len(X), len(Y))), X.shape[-1]
     eps = [float(np.finfo(Z.dtype).eps) for Z in (X, Y)]
-    limits = np.inf if values_are_trusted() else min(eps) ** 0.5, n * max(eps)
+    tolerance = np.inf if values_are_trusted() else min(eps) ** 0.5
+    limits = tolerance, n * max(eps)
     complex_ = is_complex(X) or is_complex(Y)
     if complex_:
         kind = _COMPLEX_EUCLIDEAN if kind == EUCLIDEAN else kind
@@ -65,7 +65,7 @@ def checked_sum(kind: int, X: Array, weights: Floats) -> Floats | None:
     """Return Σ w_i L_i over the Cholesky factors of matrices (m, n, n) that nobody has checked; None if in doubt.
 
     Of factors with logarithms the diagonal is that of the logarithms. EUCLIDEAN is Σ w_i X_i of trusted matrices, of
-    which it reads no more than the entries on and right of the diagonal need.
+    which hardly more than one triangle is read.
     """
     eps, (m, n) = float(np.finfo(X.dtype).eps), X.shape[:2]
     out = np.zeros((n, n))
@@ -73,8 +73,6 @@ def checked_sum(kind: int, X: Array, weights: Floats) -> Floats | None:
         block, own = np.ascontiguousarray(as_double(X[part])), weights[part]
         if _factor_sum(n, len(block), kind, eps**0.5, n * eps, block, own, out):
             return None
-    if kind == EUCLIDEAN:
-        mirror(out, 0, n)
     return out
 
 

@@ -293,7 +293,7 @@ template <int N> Int sum_of_factors(const FactorSum &g) {
     return DONE;
 }
 
-// Add the weighted sum of COUNT matrices from the first on: its entries on and right of the diagonal, and some others.
+// Add the weighted sum of COUNT matrices from the first on: what is left of the diagonal need not be right.
 template <int COUNT> INLINE void add_matrices(const FactorSum &g, Int first) {
     const Int size = g.n * g.n, width = g.n < L ? size : g.n;  // a small matrix is one row
     const double *const weights = g.weights + first;
@@ -322,6 +322,10 @@ Int sum_of_matrices(const FactorSum &g) {
     const Int together = g.count / TOGETHER * TOGETHER;
     for (Int i = 0; i < together; i += TOGETHER) add_matrices<TOGETHER>(g, i);
     for (Int i = together; i < g.count; ++i) add_matrices<1>(g, i);
+    const Int n = g.n;
+    for (Int first = 0; first < n; first += L)  // what is below the diagonal, some columns at a time
+        for (Int i = first; i < n; ++i)
+            for (Int j = first; j < i && j < first + L; ++j) g.out[i * n + j] = g.out[j * n + i];
     return DONE;
 }
 
@@ -345,8 +349,7 @@ EXPORT Int hermitian(const Hermitian *g) {
     return !doubtful;
 }
 
-// Add the weighted sum of Cholesky factors, unless a matrix may be unfit; or that of the matrices, which are trusted, as
-// far as entries on and right of the diagonal go.
+// Add the weighted sum of Cholesky factors, unless a matrix may be unfit; or that of the matrices, which are trusted.
 EXPORT Int factor_sum(const FactorSum *given) {
     if (given->kind == EUCLIDEAN) return sum_of_matrices(*given);
     constexpr Int (*FACTORS[])(const FactorSum &) = PROGRAMS_BY_SIZE(sum_of_factors);

@@ -15,6 +15,7 @@ from spdatoms.native import kernel, lane_count
 
 _factored_pairs = kernel("factored_pairs", "qqqddDDqqDI")
 _factor_sum = kernel("factor_sum", "qqqddDDD")
+_weighted_sum = kernel("weighted_sum", "qqDDD")
 #: What the kernel knows, by its numbers.
 STEIN, JEFFREY, BURG, CHOLESKY, LOG_CHOLESKY, EUCLIDEAN, _COMPLEX_EUCLIDEAN = range(7)
 #: Bits of its findings: a matrix may be unfit; the value may be wrong.
@@ -71,7 +72,9 @@ def checked_sum(kind: int, X: Array, weights: Floats) -> Floats | None:
     out = np.zeros((n, n))
     for part in _blocks(m, n, X):
         block, own = np.ascontiguousarray(as_double(X[part])), weights[part]
-        if _factor_sum(n, len(block), kind, eps**0.5, n * eps, block, own, out):
+        if kind == EUCLIDEAN:
+            _weighted_sum(n, len(block), block, own, out)
+        elif _factor_sum(n, len(block), kind, eps**0.5, n * eps, block, own, out):
             return None
     return out
 

@@ -293,42 +293,6 @@ template <int N> Int sum_of_factors(const FactorSum &g) {
     return DONE;
 }
 
-// Add the weighted sum of COUNT matrices from the first on: what is left of the diagonal need not be right.
-template <int COUNT> INLINE void add_matrices(const FactorSum &g, Int first) {
-    const Int size = g.n * g.n, width = g.n < L ? size : g.n;  // a small matrix is one row
-    const double *const weights = g.weights + first;
-    for (Int i = 0; i * width < size; ++i) {
-        const double *const row = g.X + first * size + i * width;
-        double *const sums = g.out + i * width;
-        if (width < L) {
-            for (Int k = 0; k < COUNT; ++k)
-                for (Int j = 0; j < width; ++j) sums[j] += weights[k] * row[k * size + j];
-            continue;
-        }
-        const auto added = [&](Int j) {
-            V sum = load(sums + j);
-            UNROLL for (int k = 0; k < COUNT; ++k) sum += weights[k] * load(row + k * size + j);
-            return sum;
-        };
-        const Int last = width - L;
-        const V end = added(last);  // before the others change what it shares with them
-        for (Int j = i / L * L; j < last; j += L) store(sums + j, added(j));
-        store(sums + last, end);
-    }
-}
-
-Int sum_of_matrices(const FactorSum &g) {
-    constexpr Int TOGETHER = 8;
-    const Int together = g.count / TOGETHER * TOGETHER;
-    for (Int i = 0; i < together; i += TOGETHER) add_matrices<TOGETHER>(g, i);
-    for (Int i = together; i < g.count; ++i) add_matrices<1>(g, i);
-    const Int n = g.n;
-    for (Int first = 0; first < n; first += L)  // what is below the diagonal, some columns at a time
-        for (Int i = first; i < n; ++i)
-            for (Int j = first; j < i && j < first + L; ++j) g.out[i * n + j] = g.out[j * n + i];
-    return DONE;
-}
-
 struct Hermitian {
     const double *X;  // (count, n, n)
     Int count, n, parts;
@@ -349,9 +313,8 @@ EXPORT Int hermitian(const Hermitian *g) {
     return !doubtful;
 }
 
-// Add the weighted sum of Cholesky factors, unless a matrix may be unfit; or that of the matrices, which are trusted.
+// Add the weighted sum of Cholesky factors, unless a matrix may be unfit.
 EXPORT Int factor_sum(const FactorSum *given) {
-    if (given->kind == EUCLIDEAN) return sum_of_matrices(*given);
     constexpr Int (*FACTORS[])(const FactorSum &) = PROGRAMS_BY_SIZE(sum_of_factors);
     return FACTORS[given->n <= SMALL_BATCH ? given->n : 0](*given);
 }

@@ -1,6 +1,7 @@
 """Two threads against one: all pairs, coding, prediction, learning and k-means.
 
     python benchmarks/jobs.py --json jobs.json
+    python benchmarks/jobs.py --few-large
 
 Wall clock, both in turns in one process, the best of several runs. Where other programs use the cores a
 second thread gains less than the library could give; the load of the machine is printed, too.
@@ -13,11 +14,13 @@ import json
 import os
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from _timing import best_times, machine
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from classification import wishart_classes
@@ -30,10 +33,27 @@ from spdatoms import (
 )
 
 CLASSES = 16
+#: What is timed, each a function of the number of threads.
+Tasks = dict[str, Callable[[int], Callable[[], Any]]]
 
 
-def tasks(n: int, atoms: int, queries: int) -> dict[str, Callable[[int], Callable[[], Any]]]:
-    """Return what is timed, each a function of the number of threads."""
+def few_large() -> Tasks:
+    """Return all pairs of few large matrices."""
+
+    def pairs(X: NDArray[np.float64], metric: str, jobs: int) -> Callable[[], Any]:
+        return partial(pairwise_divergence, X, metric=metric, n_jobs=jobs)
+
+    found: Tasks = {}
+    for n in (128, 256):
+        for m in (4, 8):
+            X = wishart_classes(np.random.default_rng(n), n, np.arange(m), 0.5)
+            for metric in ("stein", "riemann", "logeuclid"):
+                found[f"{m} of {n}×{n}, {metric}"] = partial(pairs, X, metric)
+    return found
+
+
+def tasks(n: int, atoms: int, queries: int) -> Tasks:
+    """Return what users do with matrices of one size."""
     labels = np.arange(atoms + queries) % CLASSES
     X = wishart_classes(np.random.default_rng(0), n, labels, 0.5)
     D, y, Q = X[:atoms], labels[:atoms], X[atoms:]
@@ -74,19 +94,27 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=12, help="n")
     parser.add_argument("--atoms", type=int, default=512)
     parser.add_argument("--queries", type=int, default=4000)
+    parser.add_argument(
+        "--few-large", action="store_true", help="all pairs of few large matrices, nothing else"
+    )
     parser.add_argument("--repeats", type=int, default=5, help="runs of which the best counts")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     rows = []
     with threadpool_limits(1):
-        for name, make in tasks(options.size, options.atoms, options.queries).items():
+        own = (
+            few_large()
+            if options.few_large
+            else tasks(options.size, options.atoms, options.queries)
+        )
+        for name, make in own.items():
             load = os.getloadavg()[0]
             times = best_times({str(jobs): make(jobs) for jobs in (1, 2)}, options.repeats)
             ratio = times["1"] / times["2"]
             rows.append({"what": name, "measured": ratio, "unit": "×", "load": load})
             print(
-                f"{name:12} {times['1']:8.3f} s {times['2']:8.3f} s {ratio:6.2f} ×  load {load:.1f}"
+                f"{name:24} {times['1']:8.3f} s {times['2']:8.3f} s {ratio:6.2f} ×  load {load:.1f}"
             )
     if options.json:
         options.json.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))

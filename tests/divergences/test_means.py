@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry.mean import gmean
@@ -262,3 +263,24 @@ def test_two_matrices_need_no_loop(metric, t):
     assert_close(step, C, 1e-12)
     if t in (0.0, 1.0):
         assert_close(C, B if t else A, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 16, 22, 65])
+@pytest.mark.parametrize("m", [2, 8, 19])
+def test_mean_of_trusted_matrices(m, n, dtype):
+    X, weights = random_spd(m, n).astype(dtype), np.arange(m)
+    for own in (None, weights):
+        with sklearn.config_context(assume_finite=True):
+            trusted = mean(X, "euclid", own)
+        assert trusted.dtype == dtype
+        np.testing.assert_array_equal(trusted, trusted.T)
+        assert_close(trusted, np.average(X, axis=0, weights=own), 4 * np.finfo(dtype).eps)
+
+
+def test_trusted_matrices_may_lack_channels():
+    X = random_spd(12, 3)
+    X[4, 0], X[4, :, 0] = np.nan, np.nan
+    with sklearn.config_context(assume_finite=True):
+        trusted = mean(X, "euclid")
+    np.testing.assert_array_equal(trusted, mean(X, "euclid"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 
 from _hermitian import random_hpd
 from _matrices import assert_close, random_spd
@@ -101,3 +102,22 @@ def test_geodesics_take_arrays_of_t(make):
     assert_close(grid[1], geodesic(A, stack, 0.3), 1e-14)
     with pytest.raises(ValueError, match="t must be a number or an array of finite numbers"):
         geodesic(A, B, [0.1, np.nan])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("make", [random_spd, random_hpd])
+def test_values_of_trusted_matrices_are_the_same(make, metric):
+    X, Y = make(12, 3), make(12, 3, seed=1)
+    with sklearn.config_context(assume_finite=True):
+        trusted = divergence(X, Y, metric)
+    np.testing.assert_array_equal(trusted, divergence(X, Y, metric))
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 26])
+def test_trusted_matrices_need_not_be_fit(n):
+    X = np.random.default_rng(n).standard_normal((5, n, n))
+    with sklearn.config_context(assume_finite=True):
+        values = divergence(X, X[0], "euclid")
+    np.testing.assert_allclose(values, ((X - X[0]) ** 2).sum(axis=(1, 2)))
+    with pytest.raises(ValueError, match=r"^A\[\d\] is not"):
+        divergence(X, X[0], "euclid")

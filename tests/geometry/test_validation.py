@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry.distance import distance_kullback_sym, distance_logdet
 
 from _matrices import random_spd, spd_stacks
 from spdatoms import check_spd
-from spdatoms.geometry import is_spd, unvech
+from spdatoms.geometry import exp_map, is_spd, unvech
+from spdatoms.geometry.validation import check_semidefinite
 
 SCALES = [1e-300, 1e-150, 1e-12, 1.0, 1e12, 1e150, 1e300]
 SCALES_AND_DTYPES = [(scale, np.float64) for scale in SCALES] + [
@@ -477,3 +480,50 @@ def test_one_bad_matrix_among_many_is_found_in_any_lane(n):
             X[place] = make(X[place])
             np.testing.assert_array_equal(np.flatnonzero(~is_spd(X)), [place])
             np.testing.assert_array_equal(np.flatnonzero(~is_spd(1e-290 * X)), [place])
+
+
+# --- Trusted --------------------------------------------------------------------------------------
+
+
+UNFIT = {
+    "indefinite": [[1.0, 0.0], [0.0, -1.0]],
+    "asymmetric": [[1.0, 0.5], [0.0, 1.0]],
+    "not finite": [[1.0, 0.0], [0.0, np.nan]],
+}
+
+
+@pytest.mark.parametrize("entries", UNFIT.values(), ids=UNFIT)
+@pytest.mark.parametrize("check", [check_spd, check_semidefinite])
+def test_values_are_trusted_where_scikit_learn_is_told_so(check, entries):
+    X = np.array([entries])
+    with sklearn.config_context(assume_finite=True):
+        assert check(X) is X
+        assert not is_spd(X).any()  # who asks gets an answer
+    with pytest.raises(ValueError, match=r"^X\[0\] is not"):
+        check(X)
+
+
+def test_tangents_are_trusted_too():
+    V, P = np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)
+    with pytest.raises(ValueError, match="V is not symmetric"):
+        exp_map(V, P)
+    with sklearn.config_context(assume_finite=True):
+        assert exp_map(V, P).shape == (2, 2)
+
+
+def test_shapes_and_types_are_checked_where_values_are_trusted():
+    with sklearn.config_context(assume_finite=True):
+        for X in (np.eye(2), np.ones((1, 2, 3)), np.ones((0, 2, 2))):
+            with pytest.raises(ValueError, match="X "):
+                check_spd(X)
+        with pytest.raises(TypeError, match="X must hold numbers"):
+            check_spd([[["a"]]])
+
+
+def test_other_threads_trust_nothing():
+    def ask():
+        with pytest.raises(ValueError, match="not positive definite"):
+            check_spd(-np.eye(2)[None])
+
+    with sklearn.config_context(assume_finite=True), ThreadPoolExecutor(1) as other:
+        other.submit(ask).result()

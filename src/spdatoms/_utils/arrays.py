@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from spdatoms._utils.typing import Array
 
+#: What is soon seen to be no array of another library.
+_OURS = (np.ndarray, np.generic, str, float, int, type(None))
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -65,7 +68,7 @@ def in_order(array: ArrayLike, dtype: DTypeLike | None = None) -> Array:
 
 
 def _is_foreign(array: Any) -> bool:
-    if isinstance(array, np.ndarray | np.generic):
+    if isinstance(array, _OURS):
         return False
     return hasattr(type(array), "__array_namespace__") or _is_of("torch", "Tensor", array)
 

@@ -44,6 +44,8 @@ def given_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
 
 def check_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
     """Return weights that sum to 1."""
+    if sample_weight is None:
+        return np.full(count, 1.0 / count)
     weights = given_weights(sample_weight, count)
     # Divided by the greatest first: the sum of huge weights overflows.
     weights = weights / weights.max()

@@ -15,7 +15,13 @@ from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
-from spdatoms.divergences.checked_pairs import CHOLESKY, LARGEST, LOG_CHOLESKY, checked_sum
+from spdatoms.divergences.checked_pairs import (
+    CHOLESKY,
+    EUCLIDEAN,
+    LARGEST,
+    LOG_CHOLESKY,
+    checked_sum,
+)
 from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.incomplete import incomplete_mean
 from spdatoms.divergences.jeffrey import Jeffrey
@@ -31,6 +37,7 @@ from spdatoms.geometry.validation import (
     check_stack,
     raise_unless_semidefinite,
     raise_unless_spd,
+    values_are_trusted,
 )
 
 #: A number of an axis, counted from the front or from the end.
@@ -131,17 +138,21 @@ def _of_checked_sum(
 ) -> FloatArray | None:
     """Return the mean by one pass that sees to the check, too, if there is one and nothing is in doubt."""
     kind = divergence.pair_kernel
-    if kind not in (CHOLESKY, LOG_CHOLESKY) or Z.ndim != 3 or 0 in Z.shape or is_complex(Z):
+    if kind not in (CHOLESKY, LOG_CHOLESKY, EUCLIDEAN) or is_complex(Z):
+        return None
+    if Z.ndim != 3 or 0 in Z.shape or (kind == EUCLIDEAN and not values_are_trusted()):
         return None
     m, n = Z.shape[:2]
     if n != Z.shape[2] or m == 1 or n > LARGEST:
         return None
-    L = checked_sum(kind, Z, check_weights(weights, m))
-    if L is None:
+    C = checked_sum(kind, Z, check_weights(weights, m))
+    if C is None:
         return None
     if kind == LOG_CHOLESKY:
-        np.einsum("ii->i", L)[...] = np.exp(L.diagonal())
-    C = symmetric_part(L @ L.T).astype(Z.dtype, copy=False)
+        np.einsum("ii->i", C)[...] = np.exp(C.diagonal())
+    if kind != EUCLIDEAN:  # it is a factor
+        C = symmetric_part(C @ C.T)
+    C = C.astype(Z.dtype, copy=False)
     return C if np.isfinite(C).all() else None
 
 

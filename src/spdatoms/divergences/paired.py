@@ -79,7 +79,7 @@ def divergence(
     X, Y = (Z.reshape(1, n, n) if Z.size == n * n else _stack(Z, shape) for Z in (first, second))
     values, findings = checked_pairs(kind, X, Y, measure.real_form_factor)
     dtype = real_type(X, Y)
-    if findings.any():
+    if findings is not None:
         if (findings & DOUBTFUL).any():
             check()
         if (open_ := (findings & OPEN) != 0).any():

@@ -141,7 +141,9 @@ def _symmetric_divergences(metrics: Any, name: str) -> list[Divergence]:
 
 
 def _is_metric(value: Any) -> bool:
-    return isinstance(value, Divergence) or (isinstance(value, str) and value in divergence_names())
+    if isinstance(value, str):
+        return value in _DIVERGENCES or value in _ALIASES
+    return isinstance(value, Divergence)
 
 
 def divergence_parameters(divergence: Divergence) -> dict[str, Any]:

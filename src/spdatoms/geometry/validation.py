@@ -85,6 +85,12 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     Without a copy the extra memory is about a megabyte, also for a memory map that does not fit in memory. The array
     is NumPy's, whichever library X is of.
 
+    Within ``sklearn.config_context(assume_finite=True)``, or after `sklearn.set_config`, this function and all others
+    that take matrices into memory trust their values: types, shapes and parameters are still checked, but not whether
+    matrices are finite, symmetric and definite. With matrices that are not, results may be wrong without a
+    word, or NaN. Check data once before, with this function. As scikit-learn's, the setting is that of a thread: what
+    other threads read, and Dask arrays and memory maps that are read part by part, is checked.
+
     Examples
     --------
     >>> import numpy as np
@@ -102,8 +108,25 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     return X
 
 
+def values_are_trusted() -> bool:
+    """Return whether this thread has told scikit-learn to assume that values are fit, as `check_spd` describes."""
+    if "sklearn" not in sys.modules:  # then nobody has told it anything
+        return False
+    from sklearn import get_config
+
+    return bool(get_config()["assume_finite"])
+
+
 def as_float(X: ArrayLike, name: str) -> FloatArray:
     """Return X `in_order` and of a type that `float_type` gives, without a copy where it is so already."""
+    array = X if type(X) is np.ndarray else _as_array(X, name)
+    if array.dtype == object and array.ndim:  # NumPy would make a NaN of None
+        array = _numbers_of(array, name)
+    return in_order(array, float_type(array.dtype, name))
+
+
+def _as_array(X: ArrayLike, name: str) -> NDArray[Any]:
+    """Return as NumPy's what holds matrices, or say why it is none."""
     sparse = sys.modules.get("scipy.sparse")  # there already, if X is one of its arrays
     if sparse is not None and sparse.issparse(X):
         raise TypeError(
@@ -112,14 +135,11 @@ def as_float(X: ArrayLike, name: str) -> FloatArray:
     if not isinstance(X, np.ndarray) and (advice := object_advice(X, name)):
         raise TypeError(advice)
     try:
-        array = np.asarray(as_numpy(X))
+        return np.asarray(as_numpy(X))
     except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
         raise ValueError(
             f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
         ) from error
-    if array.dtype == object and array.ndim:  # NumPy would make a NaN of None
-        array = _numbers_of(array, name)
-    return in_order(array, float_type(array.dtype, name))
 
 
 def _numbers_of(objects: NDArray[Any], name: str) -> NDArray[Any]:
@@ -149,6 +169,8 @@ def float_type(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
 
 def common_shape(*shapes: tuple[int, ...], names: str = "") -> tuple[int, ...]:
     """Return the shape that arrays of matrices have when they are broadcast against each other."""
+    if len(set(shapes)) == 1:
+        return shapes[0]  # NumPy takes longer to find this out than a small matrix takes
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -180,6 +202,8 @@ def check_square(X: Any, name: str) -> None:
 
 def raise_unless_spd(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
     """Raise the error that `check_spd` describes; X has shape (m, n, n) and m is prod(batch)."""
+    if values_are_trusted():
+        return
     find_unfit(X).raise_if_any(name, batch)
 
 
@@ -193,6 +217,8 @@ def check_semidefinite(X: ArrayLike, *, name: str = "X") -> FloatArray:
 
 def raise_unless_semidefinite(X: FloatArray, name: str, batch: tuple[int, ...]) -> None:
     """Refuse a stack (m, n, n) with a matrix that has an eigenvalue below ``−n·eps·λ_max``."""
+    if values_are_trusted():
+        return
     doubtful = np.flatnonzero(~is_spd(X))
     if not len(doubtful):
         return
@@ -324,6 +350,8 @@ def raise_unless_symmetric(
     ``units`` (m, n) it is that of ``x_ij/(u_i u_j)``, and at least one: a tangent vector near zero is
     judged relative to its base point.
     """
+    if values_are_trusted():
+        return
     if X.dtype == np.float64 and X.flags.c_contiguous:
         found = np.empty(len(X), np.int64)
         if _hermitian(X, *X.shape[:2], 1, 0.0, -np.inf, found):

@@ -26,8 +26,8 @@ constexpr Int DOUBTFUL = 1, OPEN = 2;
 
 struct FactoredPairs {
     Int n, count, kind;
-    double symmetry_tolerance, least_eigenvalue;
-    const double *A, *B;  // (·, n, n)
+    double symmetry_tolerance, least_eigenvalue;  // an infinite tolerance: the matrices are trusted
+    const double *A, *B;                          // (·, n, n)
     Int step_a, step_b;   // 1, or 0 if one matrix serves all
     double *out;
     Int *findings;  // DOUBTFUL if a matrix may be unfit, OPEN if the value may be wrong, 0 for most
@@ -233,12 +233,13 @@ INLINE double squared_difference(const double *A, const double *B, Int size) {
 
 template <int PARTS, int N> Int euclidean_pairs(const FactoredPairs &g) {
     const Int n = N ? N : g.n, size = n * n * PARTS;
-    bool fit_a = false, fit_b = false;
+    const bool trusted = g.symmetry_tolerance == INFINITE<double>;
+    bool fit_a = trusted, fit_b = trusted;
     Int all = 0;
     for (Int i = 0; i < g.count; ++i) {
         const double *A = g.A + i * g.step_a * size, *B = g.B + i * g.step_b * size;
-        if (i == 0 || g.step_a) fit_a = is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0);
-        if (i == 0 || g.step_b) fit_b = is_hermitian<PARTS>(B, n, g.symmetry_tolerance, 0.0);
+        if (!trusted && (i == 0 || g.step_a)) fit_a = is_hermitian<PARTS>(A, n, g.symmetry_tolerance, 0.0);
+        if (!trusted && (i == 0 || g.step_b)) fit_b = is_hermitian<PARTS>(B, n, g.symmetry_tolerance, 0.0);
         const double value = g.out[i] = squared_difference(A, B, size);
         const bool answered = value > LEAST * LEAST && value < GREATEST * GREATEST;
         all |= g.findings[i] = (fit_a && fit_b ? 0 : DOUBTFUL) + (answered ? 0 : OPEN);

@@ -1,10 +1,17 @@
-"""A parameter has one name, meaning, default and place in all estimators: those of the glossary in the guide."""
+"""A parameter has one name, meaning, default and place in all estimators: those of the glossary in the guide.
+
+What estimators share is written once, in the glossary that completes their docstrings.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +19,10 @@ from sklearn.base import BaseEstimator
 
 import spdatoms
 from spdatoms import descriptors
+from spdatoms._utils import glossary as words
+from spdatoms._utils.estimator import StackEstimator
+from spdatoms.base import SPDEstimator
+from spdatoms.kernels.base import Kernel
 from spdatoms.paper import baselines
 
 GLOSSARY = Path(__file__).parents[2] / "docs" / "guide" / "glossary.md"
@@ -138,3 +149,95 @@ def test_deviations_are_such() -> None:
         cls, (meaning, default) = by_name[estimator], TABLE[name]
         same = inspect.signature(cls).parameters[name].default == ast.literal_eval(default)
         assert not same or not described(cls)[name].startswith(meaning), (estimator, name)
+
+
+@every
+def test_everything_allowed_is_told(cls: type) -> None:
+    """A description from the glossary must fit what the class allows, too."""
+    entries = section(inspect.getdoc(cls), "Parameters")
+    for name, allowed in cls._parameters.items():  # type: ignore[attr-defined]
+        for word in allowed.words:
+            if word == "None" or word.startswith("'"):
+                assert word.replace("'", '"') in entries[name], name
+
+
+def section(docstring: str | None, title: str) -> dict[str, str]:
+    """Return the entries of a section by name."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[\w ]*\n---|\Z)", docstring or "", re.S | re.M)
+    return words.entries(found[1] if found else "")
+
+
+def descendants(cls: type) -> Iterator[type]:
+    """Yield the classes of the package that derive from one."""
+    for child in cls.__subclasses__():
+        if child.__module__.startswith("spdatoms."):
+            yield child
+            yield from descendants(child)
+
+
+@cache
+def sources(module: str) -> dict[str, ast.ClassDef]:
+    """Return the classes of a module by name, as they are written."""
+    tree = ast.parse(inspect.getsource(sys.modules[module]))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def sections() -> Iterator[tuple[str, str, dict[str, str], dict[str, str]]]:
+    """Yield for each section to complete: whose it is, a glossary, the entries as written and as completed."""
+    for cls in sorted(set(descendants(StackEstimator)), key=lambda cls: cls.__qualname__):
+        tree = sources(cls.__module__)[cls.__name__]
+        wanted = [(cls, tree, "Attributes", words.ATTRIBUTES)]
+        if any("with_parameters" in ast.unparse(one) for one in tree.decorator_list):
+            wanted.append((cls, tree, "Parameters", words.PARAMETERS))
+        for node in tree.body:
+            method = vars(cls)[node.name] if isinstance(node, ast.FunctionDef) else None
+            if inspect.isfunction(method) and hasattr(method, "__wrapped__"):
+                wanted.append((method, node, "Parameters", words.ARGUMENTS))
+                wanted.append((method, node, "Parameters", words.OPTIONS))
+                if method.__name__ in ("fit", "partial_fit"):
+                    wanted.append((method, node, "Returns", words.ITSELF))
+        for thing, node, title, glossary in wanted:
+            written = section(ast.get_docstring(node), title)
+            yield thing.__qualname__, glossary, written, section(inspect.getdoc(thing), title)
+
+
+def told(entry: str) -> str:
+    """Return the words of an entry, without the default."""
+    return " ".join(re.sub(r", default=.*", "", entry, count=1).split())
+
+
+def test_nobody_writes_again_what_the_glossary_says() -> None:
+    again = [
+        (who, name)
+        for who, glossary, written, _ in sections()
+        for name, entry in words.entries(glossary).items()
+        if told(entry) == told(written.get(name, ""))
+    ]
+    assert not again, "leave these out (attributes: name them alone)"
+
+
+def test_the_glossary_describes_what_several_share() -> None:
+    uses = Counter(
+        (glossary, name)
+        for _, glossary, written, whole in sections()
+        for name, entry in words.entries(glossary).items()
+        if not written.get(name) and told(entry) == told(whole.get(name, ""))
+    )
+    texts = [words.PARAMETERS, words.ATTRIBUTES, words.ARGUMENTS, words.OPTIONS, words.ITSELF]
+    rare = [name for text in texts for name in words.entries(text) if uses[text, name] < 2]
+    assert not rare, "these are used less than twice"
+
+
+def test_estimators_of_other_things_describe_their_items() -> None:
+    """The X of the glossary is matrices."""
+    others = {
+        cls for cls in descendants(StackEstimator) if not issubclass(cls, SPDEstimator | Kernel)
+    }
+    assert others
+    for cls in others:
+        assert "SPD matrices" not in "".join(str(method.__doc__) for method in vars(cls).values())
+
+
+def test_every_name_has_a_description() -> None:
+    bare = [(who, name) for who, _, _, whole in sections() for name in whole if not whole[name]]
+    assert not bare, "the glossary does not have these"

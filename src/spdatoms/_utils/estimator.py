@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
+from spdatoms._utils.glossary import describe_members
 from spdatoms._utils.parameters import METHOD, Parameters, checks, declare
 from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.warning import warnings_of
@@ -23,6 +24,11 @@ class StackEstimator(BaseEstimator):
 
     #: What each parameter may be.
     _parameters: ClassVar[Parameters] = declare()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("spdatoms."):  # estimators of others keep their words
+            describe_members(cls)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

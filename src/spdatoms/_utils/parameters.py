@@ -38,6 +38,8 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
+from spdatoms._utils.glossary import describe_parameters
+
 Inputs = ParamSpec("Inputs")
 Output = TypeVar("Output")
 Class = TypeVar("Class")
@@ -95,8 +97,9 @@ def parameter(allowed: Allowed, *, default: Any) -> Any:
 def with_parameters(cls: type[Class]) -> type[Class]:
     """Decorate an estimator: its constructor keeps the parameters that its body declares; ``_: KW_ONLY`` is a ``*``.
 
-    They are checked in ``fit``, as scikit-learn asks for. The class is no dataclass: Dask would take two estimators
-    with the same parameters for the same, however they were fitted.
+    They are checked in ``fit``, as scikit-learn asks for. Those that the docstring leaves out are described as in
+    `spdatoms._utils.glossary`. The class is no dataclass: Dask would take two estimators with the same parameters for
+    the same, however they were fitted.
     """
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     taken, allowed = [inspect.Parameter("self", kind)], {}
@@ -125,6 +128,7 @@ def with_parameters(cls: type[Class]) -> type[Class]:
     vars(construct).update(__signature__=signature)
     for name, value in {"__init__": construct, "_parameters": declare(**allowed)}.items():
         setattr(cls, name, value)
+    describe_parameters(cls, signature)
     return cls
 
 

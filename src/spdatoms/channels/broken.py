@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
@@ -62,7 +63,7 @@ class BrokenChannel:
 
 
 @allow.with_parameters
-class BrokenChannels(TransformerMixin, SPDEstimator):
+class BrokenChannels(Threaded, TransformerMixin, SPDEstimator):
     """Find the channels of matrices that do not fit the others, and leave them out.
 
     ``T_k = zᵀC⁻¹z``: channel k is broken if T_k is the largest of all channels and exceeds what max_k T_k of left-out
@@ -78,10 +79,6 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         The share of clean matrices, like those of training, in which a channel may be found.
     max_share : float, default=1/3
         At most this share of the channels of a matrix is found, but one may be.
-    n_jobs : int, default=None
-        The number of threads: None is one thread, -1 is all processors.
-    verbose : int, default=0
-        1 shows a progress bar for ``predict`` and ``transform``.
 
     Attributes
     ----------
@@ -89,8 +86,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         The threshold of T for matrices with all channels.
     shift_ : ndarray of shape (2, 3)
         What `recalibrate` has found: location and size of z among other matrices; zeros and ones before.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -127,8 +123,6 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
     false_alarms: float = allow.parameter(allow.real(above=0, below=1), default=0.01)
     _: KW_ONLY
     max_share: float = allow.parameter(allow.real(above=0, most=1), default=1 / 3)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> BrokenChannels:
@@ -138,13 +132,6 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices, at least four. A Dask array is collected in memory.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        BrokenChannels
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         check_enough(X, _LEAST)
@@ -233,11 +220,6 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
     def score_channels(self, X: ArrayLike) -> Floats:
         """Return T_k relative to the threshold.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-
         Returns
         -------
         ndarray of shape (m, n)
@@ -254,12 +236,7 @@ class BrokenChannels(TransformerMixin, SPDEstimator):
         return scores
 
     def report(self, X: ArrayLike) -> list[BrokenChannel]:
-        """Return the broken channels, why they are, and how sure that is.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
+        """Return the broken channels of X, as in `predict`, why they are, and how sure that is.
 
         Returns
         -------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, checked_fit, per_matrix
 from spdatoms.base.incomplete_queries import warn_of_no_channel
@@ -31,7 +31,7 @@ from spdatoms.layout import Matrices, Numbers, holds
 
 
 @allow.with_parameters
-class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
+class SPDImputer(Threaded, OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     """Fill in channels that matrices lack, by local regression.
 
     X_mo = A X_oo and X_mm = A X_oo Aᵀ + R: what is missing (m) follows from what is known (o) by the regression
@@ -51,10 +51,6 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         The divergence d by which they are near, which must be symmetric.
     global_share : float, default=0.1
         The share γ of the global mean. 1 is global imputation.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -64,8 +60,7 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         The training matrices, filled in once.
     known_ : ndarray of bool, shape (N, n)
         The channels that they had.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -104,9 +99,6 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
     n_neighbors: int = allow.parameter(allow.integer(1), default=10)
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
     global_share: float = allow.parameter(allow.real(above=0, most=1), default=0.1)
-    _: KW_ONLY
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDImputer:
@@ -117,13 +109,6 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         X : array-like of shape (m, n, n)
             SPD matrices; channels whose rows and columns are NaN are missing. Every channel must be known in one of
             them. A Dask array is collected in memory.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        SPDImputer
-            The estimator itself.
         """
         X, known = check_incomplete(X)
         X = self._of_its_type(X)
@@ -143,8 +128,6 @@ class SPDImputer(OneToOneFeatureMixin, TransformerMixin, SPDEstimator):
         ----------
         X : array-like of shape (m, n, n)
             The matrices to complete. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that they have, as in `SPDSparseClassifier.predict`.
 
         Returns
         -------

@@ -52,8 +52,6 @@ class SPDRange(TransformerMixin, SPDEstimator):
         ``4·n·eps``, and refuses to guess if one of them is less than ten times that, or if they fall by 10⁶ at once.
         The eps is that of single precision if it holds all numbers exactly. A number is for noise beyond
         rounding: what is outside may be more, but the gap behind that many eigenvalues must be a factor of ten.
-    verbose : int, default=0
-        1 shows a progress bar for ``transform``.
 
     Attributes
     ----------
@@ -64,8 +62,7 @@ class SPDRange(TransformerMixin, SPDEstimator):
     spectrum_ : ndarray of shape (n,)
         The eigenvalues of the scaled mean, the largest first. It is the mean of the training matrices, each divided
         by its trace, with rows and columns scaled to a unit diagonal.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -110,13 +107,6 @@ class SPDRange(TransformerMixin, SPDEstimator):
         ----------
         X : array-like of shape (m, n, n)
             Symmetric positive semidefinite matrices. A Dask array is collected in memory.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        SPDRange
-            The estimator itself.
         """
         X = self._of_its_type(check_semidefinite(X))
         n = self.n_features_in_ = X.shape[-1]

@@ -30,14 +30,6 @@ class SPDClassifier(LabelPredictor, SPDEstimator):
     def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Array:
         """Return the label of each matrix.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
         Returns
         -------
         ndarray of shape (m,)
@@ -55,13 +47,6 @@ class SPDClassifier(LabelPredictor, SPDEstimator):
         Others are not, and rank the classes only: `SPDKNeighborsClassifier` has the shares of votes,
         `SPDSparseClassifier` softmax(10·scores), `MinimumDistanceToMean` softmax(−d). For these use scikit-learn's
         ``CalibratedClassifierCV``.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            Matrices whose class is in doubt. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            As in `predict`.
 
         Returns
         -------
@@ -90,13 +75,6 @@ class ScoredClassifier(SPDClassifier):
 
         Sparse classifiers score how well each class represents a matrix, by `rule`; `SPDEnsembleClassifier` returns
         logits, whose softmax is `predict_proba`; `MinimumDistanceToMean` returns −d.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            The matrices to score. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            As in `predict`.
 
         Returns
         -------

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.utils.extmath import softmax
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, given_folds, sides_of
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import CLASS_WEIGHT, labelled_weights, part_of
@@ -49,7 +50,7 @@ _RULE = allow.choice(*RULES)
 
 
 @allow.with_parameters
-class SPDSparseClassifierCV(CellClassifier):
+class SPDSparseClassifierCV(Threaded, CellClassifier):
     """`SPDSparseClassifier` with divergence, β, α, ridge, whitening and rule chosen by cross-validation.
 
     For every cell of a grid the class scores of left-out training matrices are calibrated. The cell with the least
@@ -69,8 +70,6 @@ class SPDSparseClassifierCV(CellClassifier):
     whitenings : array-like of float, default=None
         The shrinkages δ of within-class whitening to try, above 0; 1 does not whiten. None stands for
         0.1, 0.3 and 1, and for 1 with given ``betas`` or ``"loo"``.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     rules : {"residual", "sum", "max"} or sequence of them, default="residual"
         The rules to try, see `SPDSparseClassifier`.
     cv : int, "loo" or scikit-learn splitter, default=5
@@ -78,13 +77,6 @@ class SPDSparseClassifierCV(CellClassifier):
         into folds several times, at most six. ``"loo"`` codes every training matrix over all the others; it
         does not go with whitening. Where training matrices overlap (epochs of one recording), give a splitter, and
         ``groups`` to `fit` if it wants them.
-    class_weight : "balanced", dict or None, default=None
-        A weight for each class, which the weights of its matrices are multiplied with, as in
-        `SPDSparseClassifier`.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -101,10 +93,7 @@ class SPDSparseClassifierCV(CellClassifier):
         left-out matrices (``mean_test_score``, ``mean_test_log_loss``), and its rank (``rank_test_log_loss``).
     domains_ : ndarray of shape (N,) or None
         The names of the domains of the training matrices (of those with a positive weight), if they were given.
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        The size n of the matrices.
+    classes_, n_features_in_
 
     See Also
     --------
@@ -146,8 +135,6 @@ class SPDSparseClassifierCV(CellClassifier):
     )
     cv: Any = allow.parameter(allow.choice(LEAVE_ONE_OUT) | CV, default=5)
     class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     _factors = FACTORS
 
@@ -164,12 +151,6 @@ class SPDSparseClassifierCV(CellClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. A Dask array is collected in memory.
-        y : array-like of shape (m,)
-            Their labels.
-        groups : array-like of shape (m,), default=None
-            For the splitter: matrices of one group stay on one side of a split.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative, as in `SPDSparseClassifier`: atoms have the penalties
             α|y_j|/√w_j and ρy_j²/w_j. A matrix of weight 0 is left out. Left-out matrices count by their
@@ -179,11 +160,6 @@ class SPDSparseClassifierCV(CellClassifier):
             that is a number then leaves out whole domains, the automatic ``ridges`` are 0.1, 1 and 10 times
             1 − e^(−β·median), and `explain` names domains. Bring the matrices to a common centre first, by
             `SPDRecentre` or `SPDAlign`.
-
-        Returns
-        -------
-        SPDSparseClassifierCV
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.domains import domain_of_each
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.folds import CV
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import holding_warnings
@@ -51,7 +52,7 @@ TRUST = 0.5
 
 
 @allow.with_parameters
-class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
+class SPDEnsembleClassifier(Threaded, CellClassifier, KernelEnsemble):
     """Classification of SPD matrices by sparse codes and class means under several kernels, averaged.
 
     ℓ_c = Σ_cells g·(s_c − s̄)/σ: the logit of class c is a weighted sum of the standardised class scores of a few
@@ -62,9 +63,6 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     weights : {"uniform", "cv"}, default="uniform"
         How much the cells count: all the same, or by their log-loss on left-out training matrices. The second has more
         cells, takes about twice the time, and is often a little more accurate.
-    metrics : str, Divergence or sequence of them, default=("stein", "logeuclid")
-        The divergences of the kernels. Matrices are re-centred at their mean first, which changes nothing for
-        those that are invariant under congruence.
     cv : int or scikit-learn splitter, default=5
         What is left out in turn. An integer is a number of stratified folds; fewer than 200 matrices
         are cut into folds several times. Where training matrices overlap (epochs of one recording), give a
@@ -72,25 +70,13 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     max_atoms : int, default=1500
         At most this number of training matrices are atoms, taken evenly from the classes. So time and memory of a
         large training set stay bounded. `partial_fit` forgets the oldest.
-    class_weight : "balanced", dict or None, default=None
-        A weight for each class, which the weights of its matrices are multiplied with, see `fit`.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     atoms_ : ndarray of shape (N, n, n)
         The training matrices that are atoms.
-    atom_labels_ : ndarray of shape (N,)
-        Their labels.
-    atom_indices_ : ndarray of shape (N,)
-        Which of the training matrices they are.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to their mean. None if they are all the same.
+    atom_labels_, atom_indices_, atom_weights_
     cv_results_ : dict of str to ndarray
         For every cell its parameters (``param_metric`` and so on), the accuracy and the log-loss on left-out
         matrices (``mean_test_score``, ``mean_test_log_loss``) and its ``weight``.
@@ -99,12 +85,10 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         known, because a class has no other member.
     domains_ : ndarray of shape (m,) or None
         The names of the domains of the training matrices, if they were given.
-    average_ : object
-        The cells and their weights.
+    average_
     n_samples_seen_ : int
         The number of matrices that were given to `fit` and `partial_fit`.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -143,8 +127,6 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
     cv: Any = allow.parameter(CV, default=5)
     max_atoms: int = allow.parameter(allow.integer(1), default=1500)
     class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     # For models of earlier versions:
     n_samples_seen_ = 0
@@ -165,21 +147,12 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. Of a Dask array or a long memory map only the atoms are kept.
-        y : array-like of shape (m,)
-            Their labels.
-        groups : array-like of shape (m,), default=None
-            For the splitter: matrices of one group stay on one side of a split.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices, not negative, as in `SPDSparseClassifier`. A matrix of weight 0 is left out.
         domains : array-like of shape (m,), default=None
             The name of the domain of each matrix (subject, session, site), if queries will be of new domains. A ``cv``
             that is a number then leaves out whole domains, cells are not whitened and have strong ridges, and `explain`
             names domains. Bring the matrices to a common centre first, by `SPDRecentre` or `SPDAlign`.
-
-        Returns
-        -------
-        SPDEnsembleClassifier
-            The estimator itself.
         """
         matrices = check_streamable(X, self.n_jobs)
         self.n_features_in_ = matrices.shape[-1]
@@ -219,18 +192,9 @@ class SPDEnsembleClassifier(CellClassifier, KernelEnsemble):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : array-like of shape (m,)
-            Their labels.
         domains : array-like of shape (m,), default=None
             The names of their domains, as in `fit`: either all matrices have one, or none. As long as there is one
             domain, the classifier is that of matrices without domains.
-
-        Returns
-        -------
-        SPDEnsembleClassifier
-            The estimator itself.
         """
         kept = Remembered.of(self, X, y, self.max_atoms)
         names = self._domains_kept(kept, domains, np.shape(y)[0])

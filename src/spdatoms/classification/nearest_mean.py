@@ -33,19 +33,13 @@ class MinimumDistanceToMean(ScoredClassifier):
     ----------
     metric : str or Divergence, default="riemann"
         The divergence, any of `mean` and `pairwise_divergence`.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     means_ : ndarray of shape (n_classes, n, n)
         The means.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     Examples
     --------
@@ -70,17 +64,8 @@ class MinimumDistanceToMean(ScoredClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : array-like of shape (m,)
-            Their labels.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices in the means, all equal if not given.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.threads import block_slices
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.warning import warn_user
@@ -66,14 +67,10 @@ class NearestMatrices(SPDEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
         n_neighbors : int, default=None
             How many; None is the number that votes.
         return_distance : bool, default=True
             Return their divergences, too.
-        channels : array-like, default=None
-            As in `predict`.
 
         Returns
         -------
@@ -115,7 +112,7 @@ class NearestMatrices(SPDEstimator):
 
 
 @allow.with_parameters
-class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
+class SPDKNeighborsClassifier(Threaded, SPDClassifier, NearestMatrices):
     """Classification of SPD matrices by their nearest neighbours.
 
     The most frequent label among the k training matrices X_i with the least d(X, X_i), which may vote with
@@ -125,8 +122,6 @@ class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
 
     Parameters
     ----------
-    n_neighbors : int, default=1
-        The number k of neighbours.
     metric : str or Divergence, default="riemann"
         The divergence, any of `pairwise_divergence`.
     weights : {"uniform", "distance"}, default="uniform"
@@ -136,17 +131,10 @@ class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
         A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
         that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
         With one neighbour, which has no other to outvote, it changes nothing; there is a warning.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
-    n_features_in_ : int
-        The size n of the matrices.
+    classes_, n_features_in_
 
     Examples
     --------
@@ -163,8 +151,6 @@ class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
     _: KW_ONLY
     weights: str = allow.parameter(VOTES, default="uniform")
     class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -174,19 +160,10 @@ class SPDKNeighborsClassifier(SPDClassifier, NearestMatrices):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. A Dask array is collected in memory.
-        y : array-like of shape (m,)
-            Their labels.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices, not negative: a neighbour votes with its weight. It is one of the k
             neighbours whatever its weight, so that with one neighbour weights other than 0 change nothing. A
             matrix of weight 0 is left out, as if it were not there.
-
-        Returns
-        -------
-        SPDKNeighborsClassifier
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))

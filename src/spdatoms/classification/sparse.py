@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.threads import map_in_threads
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms._utils.weights import CLASS_WEIGHT, Weighted, part_of
@@ -54,7 +55,7 @@ MOST_WHITENED = 4000
 
 
 @allow.with_parameters
-class SPDSparseClassifier(CodedClassifier):
+class SPDSparseClassifier(Threaded, CodedClassifier):
     """Classification of SPD matrices by how labelled matrices represent them.
 
     A query X gets the sparse code y that minimises 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖² over the labelled
@@ -63,18 +64,12 @@ class SPDSparseClassifier(CodedClassifier):
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        The divergence d of the kernel: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"`` or
-        ``"euclid"``.
     beta : float or "auto", default="auto"
         The β of the kernel exp(−β·d). ``"auto"`` is the reciprocal of the median divergence between
         two atoms, or two landmarks; `SPDSparseClassifierCV` chooses it by cross-validation.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ (the paper's λ). ``"auto"`` is 0.01, or 0.05 if the Gram matrix was
         indefinite and had to be corrected, or is indefinite for the landmarks.
-    ridge : float, default=0.0
-        The penalty ρ of ‖y‖². With ``alpha=0`` it makes collaborative representation, which
-        needs no search and is fast.
     whitening : float, default=None
         The shrinkage δ, above 0 and up to 1, of within-class whitening: directions in which training
         matrices of one class differ count less, the more so the smaller δ is. 0.1 to 0.5 are good
@@ -98,39 +93,26 @@ class SPDSparseClassifier(CodedClassifier):
     max_atoms : int, default=None
         At most this number of training matrices are atoms, and at least one of each class. `fit` takes them evenly
         from the classes, `partial_fit` forgets the oldest. None is no limit.
-    class_weight : "balanced", dict or None, default=None
-        A weight for each class, which the weights of its matrices are multiplied with, see `fit`. A class
-        that a dict does not name has the weight 1. ``"balanced"`` gives all classes the same sum of weights.
     robust : bool, default=False
         Look for broken channels in queries, by `BrokenChannels` fitted to the training matrices, and leave them out
         as if they were missing.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness when atoms are learned.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     atoms_ : ndarray of shape (N, n, n) or None
         The labelled atoms. None if they were read from a Dask array or a long memory map, with
         landmarks: they are then kept as vectors only, ``kernel_.features_``.
-    atom_labels_ : ndarray of shape (N,)
-        Their labels.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to their mean. None if they are all the same.
+    atom_labels_, atom_weights_
     kernel_ : Kernel
         The kernel over the atoms: a `DivergenceKernel`, or one of whitened divergences, or one in the
         span of landmarks, with ``features_`` of shape (N, r).
-    alpha_ : float
-        The α in use.
+    alpha_
     detector_ : BrokenChannels
         What looks for broken channels, if ``robust``.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -178,8 +160,6 @@ class SPDSparseClassifier(CodedClassifier):
     class_weight: str | Mapping[Any, float] | None = allow.parameter(CLASS_WEIGHT, default=None)
     robust: bool = allow.parameter(allow.BOOLEAN, default=False)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -192,8 +172,6 @@ class SPDSparseClassifier(CodedClassifier):
         X : array-like of shape (m, n, n)
             SPD matrices. A Dask array or a long memory map is read into memory, but with landmarks and
             without ``n_atoms_per_class`` it is read part by part: once to check it, and once more.
-        y : array-like of shape (m,)
-            Their labels.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is
             left out, as if it were not there. The others are atoms with the penalties α|y_j|/√w_j and
@@ -201,11 +179,6 @@ class SPDSparseClassifier(CodedClassifier):
             a weight of 2 is a matrix that occurs twice. Class means, whitening and calibration are
             weighted, too; β is not. Atoms are learned with the weights, and then have the mean weight of
             their class.
-
-        Returns
-        -------
-        SPDSparseClassifier
-            The estimator itself.
         """
         if self.landmarks is not None:
             return self._fit_landmarks(X, y, sample_weight)
@@ -223,18 +196,6 @@ class SPDSparseClassifier(CodedClassifier):
         up to rounding for others. Without whitening, landmarks and ``robust`` only the divergences of the new
         matrices are computed. New classes may come at any time. If anything is wrong with the matrices or their
         labels, the classifier stays as it was.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : array-like of shape (m,)
-            Their labels.
-
-        Returns
-        -------
-        SPDSparseClassifier
-            The estimator itself.
         """
         kept = Remembered.of(self, X, y, self.max_atoms)
         if self.landmarks is not None:

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.notebook import PicturedAtoms
 from spdatoms._utils.sampling import evenly_spaced, random_source
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -41,7 +42,12 @@ _RANDOM_STARTS = 10
 
 @allow.with_parameters
 class SPDKMeans(
-    PicturedAtoms, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, SPDEstimator
+    Threaded,
+    PicturedAtoms,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    SPDEstimator,
 ):
     """Clusters of SPD matrices under any divergence.
 
@@ -72,11 +78,6 @@ class SPDKMeans(
         relative to itself, as ‖C^-½ ΔC C^-½‖_F / √n. The scale of the data does not matter.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness of the first centres. An int gives the same result every time.
-    n_jobs : int, default=None
-        The number of threads: None is one thread, -1 is all processors. The result does not depend on
-        it.
-    verbose : int, default=0
-        1 shows a progress bar with the inertia.
 
     Attributes
     ----------
@@ -91,8 +92,7 @@ class SPDKMeans(
         The inertia at the start and after every iteration. It never increases.
     n_iter_ : int
         The number of iterations of the best start.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     Notes
     -----
@@ -131,8 +131,6 @@ class SPDKMeans(
     random_state: int | np.random.RandomState | np.random.Generator | None = allow.parameter(
         allow.RANDOM_STATE, default=None
     )
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     hermitian: ClassVar[bool] = True
     _stored = holds(cluster_centers_=Matrices("N"))
@@ -149,16 +147,9 @@ class SPDKMeans(
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices, at least as many as clusters. It may be a Dask array, see `spdatoms.scale`.
-        y : object, default=None
-            Ignored.
         sample_weight : array-like of shape (m,), default=None
             The weights w, not negative; None is a weight of one for every matrix. A matrix of weight
             zero gets a label, but does not influence the centres.
-
-        Returns
-        -------
-        SPDKMeans
-            The estimator itself.
         """
         matrices: Any = check_streamable(X, self.n_jobs)
         divergence = over(get_divergence(self.metric), matrices)
@@ -189,14 +180,6 @@ class SPDKMeans(
     def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Indices:
         """Return the index of the nearest centre for each matrix.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. For a Dask array the result is a Dask array.
-        channels : array-like, default=None
-            The channels that the matrices have: their indices, or a mask of shape (n,) or (m, n). None stands for all
-            but those whose rows and columns are NaN.
-
         Returns
         -------
         ndarray of shape (m,)
@@ -208,13 +191,6 @@ class SPDKMeans(
     @per_matrix
     def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Return d(X_i, C_j), the divergences to the centres.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            As in `predict`.
-        channels : array-like, default=None
-            As in `predict`.
 
         Returns
         -------
@@ -233,10 +209,6 @@ class SPDKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : object, default=None
-            Ignored.
         sample_weight : array-like of shape (m,), default=None
             The weights w, not negative; None is a weight of one for every matrix.
 

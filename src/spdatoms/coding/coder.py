@@ -50,13 +50,6 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
     def transform(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> FloatArray:
         """Code matrices over the atoms.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            The matrices to code. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that they have, as in `SPDSparseClassifier.predict`.
-
         Returns
         -------
         ndarray of shape (m, N)
@@ -72,13 +65,6 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
     @per_matrix
     def score_samples(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return minus ‖φ(X) − Σ_j y_j φ(D_j)‖²: how well each matrix is represented by its code y.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            As in `transform`.
 
         Returns
         -------
@@ -104,13 +90,6 @@ class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SP
         from what is known (o). S is the mean of two matrices, by Jeffrey's divergence: the C with φ(C) nearest to
         Σ_j y_j φ(D_j), y being the code of X_oo over the atoms cut to these channels, and the mean of all atoms, whose
         weight is the loss of the code. Known entries stay what they are, and the result is positive definite.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        channels : array-like, default=None
-            As in `transform`.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms._utils.typing import FloatArray
 from spdatoms.base import checked_fit
@@ -50,13 +51,6 @@ class KernelCoder(Coder):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices: the atoms, if no dictionary was given.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        Coder
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         if self.dictionary is None:
@@ -105,7 +99,7 @@ class KernelCoder(Coder):
 
 
 @allow.with_parameters
-class SPDSparseCoder(KernelCoder):
+class SPDSparseCoder(Threaded, KernelCoder):
     """Sparse codes of SPD matrices over a dictionary.
 
     min_y 1 − 2 yᵀk_X + yᵀKy + α‖y‖₁ + ρ‖y‖²: the sparse code of X over atoms D_1 … D_N.
@@ -118,8 +112,6 @@ class SPDSparseCoder(KernelCoder):
     dictionary : array-like of shape (N, n, n), default=None
         The atoms. Without them the matrices given to `fit` are the atoms. With them `transform` needs no
         `fit`; an automatic α is then that of the atoms, each coded over the others.
-    metric : str or Divergence, default="stein"
-        The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is 0.2 over the median divergence between two atoms; 0.5 or 1 over it where the
         Gram matrix of the atoms would be indefinite; 1 over it where the kernel is known to be positive definite for
@@ -129,32 +121,10 @@ class SPDSparseCoder(KernelCoder):
         atoms: a twentieth of the variance of the atoms in the feature space. If the codes of the matrices given to
         `fit` then use more than a fifth of the atoms (and more than five), it is as much greater as need be, up to
         0.5·(1 − k̄).
-    ridge : float, default=0.0
-        The penalty ρ of ‖y‖² (elastic net): similar atoms share a code instead of one taking it all.
-        With ``alpha=0`` the codes are those of collaborative representation, (K + ρI)⁻¹k_X, which
-        are quick and not sparse.
-    positive : bool, default=False
-        Ask for y ≥ 0.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    normalise : bool, default=False
-        Divide every code by its norm; a code of zeros stays one. The angle between codes tells more than their
-        distance, so that nearest neighbours, linear classifiers and k-means want codes of norm one.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (N, n, n)
-        The dictionary.
-    kernel_ : DivergenceKernel
-        The kernel over it, with ``beta_`` and ``gram_``.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    atoms_, kernel_, alpha_, n_features_in_
 
     Notes
     -----
@@ -184,8 +154,6 @@ class SPDSparseCoder(KernelCoder):
     positive: bool = allow.parameter(allow.BOOLEAN, default=False)
     correction: str = allow.parameter(CORRECTION, default="clip")
     normalise: bool = allow.parameter(allow.BOOLEAN, default=False)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     def _kernel(self) -> Kernel:
         beta = self.beta
@@ -197,7 +165,7 @@ class SPDSparseCoder(KernelCoder):
 
 
 @allow.with_parameters
-class LogEuclideanSparseCoder(WithLogCosineKernel, KernelCoder):
+class LogEuclideanSparseCoder(Threaded, WithLogCosineKernel, KernelCoder):
     """Sparse codes of the logarithms of SPD matrices.
 
     min_y ‖v − Σ_j y_j d_j‖² + α‖y‖₁: the sparse code of X over atoms D_1 … D_N, on logarithms.
@@ -207,30 +175,18 @@ class LogEuclideanSparseCoder(WithLogCosineKernel, KernelCoder):
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), default=None
-        The atoms. Without them the matrices given to `fit` are the atoms.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁, as in `SPDSparseCoder`, with d_iᵀd_j for the kernel.
     rescale : bool, default=True
         Divide by c, which makes codes independent of the unit of X. The published method [1]_ has
         c = 1, that is ``rescale=False``.
-    positive : bool, default=False
-        Ask for y ≥ 0.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (N, n, n)
-        The dictionary.
+    atoms_
     kernel_ : LogCosineKernel
         The inner products of the atoms, ``gram_``, and of anything with them.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    alpha_, n_features_in_
 
     References
     ----------
@@ -253,5 +209,3 @@ class LogEuclideanSparseCoder(WithLogCosineKernel, KernelCoder):
     rescale: bool = allow.parameter(allow.BOOLEAN, default=True)
     _: KW_ONLY
     positive: bool = allow.parameter(allow.BOOLEAN, default=False)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)

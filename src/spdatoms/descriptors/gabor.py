@@ -275,10 +275,6 @@ class FaceCovariance(RegionDescriptor):
         of the pixels that remain.
     shrinkage : float, default=1e-4
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
-    n_jobs : int, default=None
-        The number of threads over images.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Examples
     --------

@@ -36,10 +36,6 @@ class JointCovariance(Descriptor):
         are.
     vertical : int, default=1
         The coordinate that points up, for ``heading``: 0 for x, 1 for y, 2 for z.
-    n_jobs : int, default=None
-        The number of threads over sequences.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     References
     ----------

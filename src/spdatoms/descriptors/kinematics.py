@@ -124,8 +124,6 @@ class KinematicCovariance(RegionDescriptor):
         Makes covariances of volumes at rest definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over videos.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Examples
     --------

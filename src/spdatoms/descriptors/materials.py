@@ -128,10 +128,6 @@ class MaterialCovariance(Descriptor):
     shrinkage : float, default=1e-4
         Makes the covariance definite where there are few points or flat features, as in
         `region_covariances`, with the points in place of the whole image.
-    n_jobs : int, default=None
-        The number of threads over images.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Examples
     --------

@@ -126,8 +126,6 @@ class TextureCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Examples
     --------
@@ -168,8 +166,6 @@ class PersonCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Examples
     --------

@@ -44,13 +44,6 @@ class Descriptor(Threaded, TransformerMixin, StackEstimator, ABC):
         ----------
         X : object, default=None
             Ignored.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         return self
 
@@ -158,8 +151,6 @@ class RegionCovariance(RegionDescriptor):
         Makes covariances of flat and tiny regions definite, see `region_covariances`.
     n_jobs : int, default=None
         The number of threads over images.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Examples
     --------

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import in_order
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.threads import one_blas_thread
 from spdatoms._utils.typing import FloatArray, Floats
@@ -58,7 +59,7 @@ _LANDMARKS = allow.AUTO | allow.NONE | allow.integer(1) | allow.MATRICES
 
 
 @allow.with_parameters
-class SPDDictionaryLearning(Coder):
+class SPDDictionaryLearning(Threaded, Coder):
     """Learn a dictionary of SPD matrices, and code matrices over it.
 
     min_{D,Y} Σ_i 1 − 2 y_iᵀk_i + y_iᵀ(K + μI)y_i + α‖y_i‖₁: atoms D_1 … D_N for SPD matrices X_i.
@@ -96,10 +97,6 @@ class SPDDictionaryLearning(Coder):
         The first atoms: the centres of k-means with the same divergence (of 20,000 matrices, evenly
         taken, or 100 per atom if that is more) or with the affine-invariant distance (the paper's
         intrinsic k-means, which takes longer), random training matrices, or given ones.
-    max_iter : int, default=50
-        The greatest number of iterations, each of a coding and an update of all atoms.
-    tol : float, default=1e-4
-        Learning ends when an iteration lowers the objective by no more than this fraction of it.
     update : {"centre", "gradient"}, default="centre"
         What is proposed for an atom: the weighted centre of the divergence (closed form, or a step
         of a fixed point), or a step of Riemannian gradient descent.
@@ -112,9 +109,6 @@ class SPDDictionaryLearning(Coder):
         change with time.
     batch_iter : int, default=3
         For `partial_fit`: how many times a batch is coded and learned from.
-    normalise : bool, default=False
-        Let `transform` divide every code by its norm; a code of zeros stays one. The angle between codes tells more
-        than their distance, so that nearest neighbours, linear classifiers and k-means want codes of norm one.
     checkpoint : path-like, default=None
         A file that `fit` writes after every iteration, and goes on from if it exists. Killed at any
         moment and fitted again with the same data, parameters and integer ``random_state``, it ends
@@ -123,36 +117,28 @@ class SPDDictionaryLearning(Coder):
         one that another process learns with at the same time.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms; nothing else is random.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar with the objective, the non-zeros of a code and the time left.
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (n_atoms, n, n)
-        The dictionary.
+    atoms_
     objective_ : ndarray of shape (2 · n_iter_,)
         The objective after every half-step of `fit`: coding, update, coding, update … It never
         increases but for rounding.
     kernel_ : Kernel
         The kernel over the atoms; its ``gram_`` is K + μI, or φ(D)ᵀφ(D) with landmarks.
-    alpha_ : float
-        The α in use.
-    beta_ : float
-        The β in use.
+    alpha_, beta_
     ridge_ : float
         The μ in use. It is zero with landmarks, and where the kernel is positive definite on all
         sets of matrices (log-Euclidean at every β, Stein at β = ½, 1, … or β ≥ (n−1)/2). Else it is what makes the
         Gram matrix of a subsample and the first atoms positive definite with a margin of 0.001, and
         no atom moves where K + μI would lose half of its margin: the objective is bounded below.
-    n_iter_ : int
-        The number of iterations of `fit`.
+    n_iter_
     batch_losses_ : ndarray of shape (n_batches,)
         The mean loss of every batch given to `partial_fit`, before it was learned from, under the kernel and α
         of the time.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -195,8 +181,6 @@ class SPDDictionaryLearning(Coder):
         allow.NONE | allow.PATH, default=None
     )
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     hermitian: ClassVar[bool] = True
     _stored = holds(
@@ -216,19 +200,10 @@ class SPDDictionaryLearning(Coder):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        y : object, default=None
-            Ignored.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. The objective is the sum of
             w_i times the losses, with weights whose mean is 1, so an integer weight is a repetition. A
             matrix of weight 0 has no influence. β and the landmarks do not depend on positive weights.
-
-        Returns
-        -------
-        SPDDictionaryLearning
-            The estimator itself.
         """
         samples: Any = check_streamable(X, self.n_jobs)
         with held(self.checkpoint), one_blas_thread():
@@ -259,15 +234,8 @@ class SPDDictionaryLearning(Coder):
         X : array-like of shape (m, n, n)
             SPD matrices, in the first batch at least ``n_atoms`` of them, unless ``init``, ``beta`` and
             ``alpha`` are given.
-        y : object, default=None
-            Ignored.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices within the batch, as in `fit`.
-
-        Returns
-        -------
-        SPDDictionaryLearning
-            The estimator itself.
         """
         X = check_spd(X)
         rows, weights = relative_weights(sample_weight, len(X))
@@ -326,10 +294,6 @@ class SPDDictionaryLearning(Coder):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
-        y : object, default=None
-            Ignored.
         sample_weight : array-like of shape (m,), default=None
             Weights of the losses in the mean, not negative. A matrix of weight 0 has no influence.
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import OutlierMixin
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.sampling import generator
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.base import SPDEstimator, checked_fit, per_matrix
@@ -30,7 +31,7 @@ _LEAST, _LEAST_CHANNELS, _LEAST_JUDGED = 2, 2, 4
 
 
 @allow.with_parameters
-class SPDNovelty(OutlierMixin, SPDEstimator):
+class SPDNovelty(Threaded, OutlierMixin, SPDEstimator):
     """Find matrices that are not like those of training, and the channels that are to blame.
 
     ``s(X) = −‖φ(X) − Σ_j y_j φ(D_j)‖²``: minus the residual of the sparse code of X over the atoms.
@@ -44,8 +45,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     n_atoms : int, default=None
         The number N of atoms that are learned of the training matrices, by `SPDDictionaryLearning`. None takes all
         training matrices as atoms, which is quick to fit, and right up to some thousands of them.
-    metric : str or Divergence, default="stein"
-        The divergence of the kernel exp(−β·d), as in `SPDSparseCoder`.
     beta : float or "auto", default="auto"
         The β of the kernel, as in `SPDSparseCoder` and `SPDDictionaryLearning`.
     alpha : float or "auto", default="auto"
@@ -58,10 +57,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         matrices are left out, which costs nothing.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness of folds and of the first atoms, if atoms are learned.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -73,8 +68,7 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         The score below which a matrix is novel.
     channels_ : BrokenChannels or None
         What judges channels; None for 1×1 matrices, or less than four training matrices.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -111,8 +105,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     false_alarms: float = allow.parameter(allow.real(above=0, below=1), default=0.01)
     cv: int = allow.parameter(allow.integer(2), default=5)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> SPDNovelty:
@@ -122,13 +114,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices, at least two, all of them usual. A Dask array is collected in memory.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        SPDNovelty
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         check_enough(X, _LEAST)
@@ -152,13 +137,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     def score_samples(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return minus the residual of the code of each matrix.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            The matrices to score. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that they have, as in `SPDSparseClassifier.predict`.
-
         Returns
         -------
         ndarray of shape (m,)
@@ -170,13 +148,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     def decision_function(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the scores minus ``offset_``.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            Matrices to compare with ``offset_``.
-        channels : array-like, default=None
-            As in `score_samples`.
-
         Returns
         -------
         ndarray of shape (m,)
@@ -187,13 +158,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     @per_matrix
     def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Indices:
         """Return which matrices are novel.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            Matrices that may be novel.
-        channels : array-like, default=None
-            As in `score_samples`.
 
         Returns
         -------
@@ -208,13 +172,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
 
         p = (1 + #{i : s_i ≤ s(X)}) / (m + 1), with the scores s_i of the m training matrices, each left out.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            Matrices to test.
-        channels : array-like, default=None
-            As in `score_samples`.
-
         Returns
         -------
         ndarray of shape (m,)
@@ -226,11 +183,6 @@ class SPDNovelty(OutlierMixin, SPDEstimator):
     @per_matrix
     def score_channels(self, X: ArrayLike) -> Floats:
         """Return how far each channel is from what the others, and similar matrices, say of it.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
 
         Returns
         -------

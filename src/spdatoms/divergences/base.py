@@ -113,18 +113,7 @@ class Divergence(AtomSums, ABC):
         return self.prepare(np.concatenate([X.matrices[rows], Y.matrices]))
 
     def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
-        """Return what `centre` alone needs to know about matrices.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, n, n)
-            The matrices.
-
-        Returns
-        -------
-        PreparedSet
-            By default that of `prepare`.
-        """
+        """Return what `centre` alone needs to know about matrices X (m, n, n); by default that of `prepare`."""
         return self.prepare(X)
 
     @abstractmethod

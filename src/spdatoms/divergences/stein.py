@@ -233,17 +233,6 @@ class Stein(Divergence):
         another β the Gram matrix of a particular set may well be positive definite, too:
         `DivergenceKernel` looks.
 
-        Parameters
-        ----------
-        beta : float
-            The β of the kernel.
-        n : int
-            The size of the matrices.
-
-        Returns
-        -------
-        bool
-
         References
         ----------
         .. [1] S. Sra, Positive definite matrices and the S-divergence, 2016.

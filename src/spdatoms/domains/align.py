@@ -48,8 +48,6 @@ class SPDAlign(DomainTransformer):
         How often soft labels of a new domain are predicted, and it is turned by them.
     max_atoms : int, default=1500
         At most this number of training matrices are atoms of the codes, taken evenly from classes and domains.
-    verbose : int, default=0
-        1 shows a progress bar for ``transform``.
 
     Attributes
     ----------
@@ -61,8 +59,7 @@ class SPDAlign(DomainTransformer):
         The class means G of all labelled matrices, centred and scaled.
     turned_ : ndarray of shape (D,)
         The names of the domains whose turn is known.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -132,19 +129,12 @@ class SPDAlign(DomainTransformer):
         ----------
         X : array-like of shape (m, n, n)
             Real SPD matrices, which may lack channels, or singular ones. A Dask array is collected in memory.
-        y : array-like of shape (m,)
-            Their labels.
         domains : array-like of shape (m,), default=None
             The name of the domain of each matrix, a text or a number; or one for all. None stands for ``"target"``.
         X_target : array-like of shape (k, n, n), default=None
             More matrices of the domain ``"target"``, for which ``transform`` will be called.
         y_target : array-like of shape (k,), default=None
             Their labels, if they are known.
-
-        Returns
-        -------
-        SPDAlign
-            The estimator itself.
         """
         X = self._of_its_type(checked(X))
         self.n_features_in_ = X.shape[-1]
@@ -172,16 +162,9 @@ class SPDAlign(DomainTransformer):
         ----------
         X : array-like of shape (m, n, n)
             Matrices as in ``fit``, in the order of time.
-        y : object, default=None
-            Ignored.
         domains : array-like of shape (m,), default=None
             The name of the domain of each matrix, or one for all. None stands for ``"target"``. A new one is not
             turned.
-
-        Returns
-        -------
-        SPDAlign
-            The estimator itself.
         """
         check_is_fitted(self)
         self.recentre_ = copy(self.recentre_).partial_fit(X, domains=domains)
@@ -199,16 +182,8 @@ class SPDAlign(DomainTransformer):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            As in ``fit``.
-        y : array-like of shape (m,)
-            As in ``fit``.
-        domains : array-like of shape (m,), default=None
-            As in ``fit``.
-        X_target : array-like of shape (k, n, n), default=None
-            As in ``fit``. They are not part of the result.
-        y_target : array-like of shape (k,), default=None
-            As in ``fit``.
+        X, y, domains, X_target, y_target
+            As in ``fit``. What is made of X_target is not returned.
 
         Returns
         -------

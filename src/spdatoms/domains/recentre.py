@@ -104,8 +104,6 @@ class SPDRecentre(DomainTransformer):
     forgetting : float, default=1.0
         The share of its weight that a matrix keeps in ``partial_fit`` when the next one of its domain comes.
         0.98 makes the centre follow the last 50 matrices or so.
-    verbose : int, default=0
-        1 shows a progress bar for ``transform``.
 
     Attributes
     ----------
@@ -119,8 +117,7 @@ class SPDRecentre(DomainTransformer):
         The dimensions of their ranges.
     weights_ : ndarray of shape (D,)
         The number of matrices seen of each, less what was forgotten.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -180,17 +177,10 @@ class SPDRecentre(DomainTransformer):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices, which may lack channels, or singular matrices. A Dask array is collected in memory.
-        y : object, default=None
-            Ignored.
         domains : array-like of shape (m,), default=None
             The name of the domain of each matrix, a text or a number; or one for all. None stands for ``"target"``.
         X_target : array-like of shape (k, n, n), default=None
             Matrices of the domain ``"target"``: a part of a new domain, for which ``transform`` will be called.
-
-        Returns
-        -------
-        SPDRecentre
-            The estimator itself.
         """
         given = [(X, domains, "X")]
         if X_target is not None:
@@ -210,15 +200,8 @@ class SPDRecentre(DomainTransformer):
         ----------
         X : array-like of shape (m, n, n)
             Matrices as in ``fit``, one at least.
-        y : object, default=None
-            Ignored.
         domains : array-like of shape (m,), default=None
             The name of the domain of each matrix, or one for all. A new one is added. None stands for ``"target"``.
-
-        Returns
-        -------
-        SPDRecentre
-            The estimator itself.
         """
         if not hasattr(self, "domains_"):
             self._set({})
@@ -236,14 +219,8 @@ class SPDRecentre(DomainTransformer):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            As in ``fit``.
-        y : object, default=None
-            Ignored.
-        domains : array-like of shape (m,), default=None
-            As in ``fit``.
-        X_target : array-like of shape (k, n, n), default=None
-            As in ``fit``. They are not part of the result.
+        X, y, domains, X_target
+            As in ``fit``. What is made of X_target is not returned.
 
         Returns
         -------

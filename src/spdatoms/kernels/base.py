@@ -26,8 +26,7 @@ class Kernel(StackEstimator, ABC):
         k(D_i, D_j): symmetric and positive semidefinite.
     corrected_ : bool
         Whether ``gram_`` had to be made so.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
     """
 
     gram_: FloatArray
@@ -43,13 +42,6 @@ class Kernel(StackEstimator, ABC):
         ----------
         D : array-like of shape (N, n, n)
             The atoms.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        Kernel
-            The kernel itself.
         """
         return self.fit_checked(check_spd(D, name="D"))
 
@@ -60,11 +52,6 @@ class Kernel(StackEstimator, ABC):
     @estimator_call
     def cross(self, X: ArrayLike) -> FloatArray:
         """Return k(X_i, D_j), consistent with the Gram matrix.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
 
         Returns
         -------

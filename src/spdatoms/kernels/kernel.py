@@ -35,8 +35,7 @@ class ExponentialKernel(Kernel):
 
     Attributes
     ----------
-    beta_ : float
-        The β in use.
+    beta_
     """
 
     metric: str | Divergence
@@ -96,29 +95,22 @@ class DivergenceKernel(ExponentialKernel):
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        The divergence d, which must be symmetric: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
-        ``"euclid"`` or one of their aliases.
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two matrices of the
         dictionary. A number that is given is respected.
     correction : {"clip", "flip", "shift", "none"}, default="clip"
         What to do with an indefinite Gram matrix, see `correct_gram`.
-    n_jobs : int, default=None
-        The number of threads, one if not given, all processors for -1.
 
     Attributes
     ----------
-    beta_ : float
-        The β in use.
+    beta_
     gram_ : ndarray of shape (N, N)
         k(D_i, D_j), corrected if need be.
     min_eigenvalue_, max_eigenvalue_ : float
         The extreme eigenvalues of the Gram matrix before any correction.
     corrected_ : bool
         Whether the Gram matrix was indefinite and has been corrected.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     Examples
     --------
@@ -223,14 +215,10 @@ class RidgeKernel(ExponentialKernel):
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        The divergence d.
     beta : float, default=1.0
         The β of the kernel.
     ridge : float, default=0.0
         The μ that was fixed for learning; zero changes nothing.
-    n_jobs : int, default=None
-        The number of threads.
     """
 
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")

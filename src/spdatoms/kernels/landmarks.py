@@ -19,6 +19,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.sampling import evenly_spaced, generator
 from spdatoms._utils.threads import block_slices
@@ -256,7 +257,7 @@ def landmark_gram(features: Floats) -> Floats:
 
 
 @allow.with_parameters
-class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
+class SPDNystroem(Threaded, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """SPD matrices as vectors, by their kernel values with a few landmarks.
 
     φ(X) = Λ₊^-½ U₊ᵀ κ(X), with ⟨φ(X), φ(Y)⟩ ≈ exp(−β·d(X, Y)): SPD matrices as vectors.
@@ -268,9 +269,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        The divergence d, which must be symmetric: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``,
-        ``"euclid"``.
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two landmarks.
     n_landmarks : int, default=300
@@ -282,11 +280,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         Directions with eigenvalues up to this share of the greatest are left out.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the landmarks.
-    n_jobs : int, default=None
-        The number of threads, one if not given, all processors for -1. It does not change the
-        result.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -294,15 +287,13 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         The landmarks.
     landmark_indices_ : ndarray of shape (L,) or None
         Which training matrices they are; None if they were given.
-    beta_ : float
-        The β in use.
+    beta_
     eigenvalues_ : ndarray of shape (r,)
         The eigenvalues of the directions that are kept, the greatest first.
     discarded_ : ndarray of shape (L − r,)
         The other eigenvalues, the greatest first. Negative ones show how far the kernel is from
         being positive definite.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     See Also
     --------
@@ -335,8 +326,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     )
     tol: float = allow.parameter(allow.real(0, below=1), default=1e-3)
     random_state: Any = allow.parameter(allow.RANDOM_STATE, default=None)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     hermitian: ClassVar[bool] = True
     _stored = holds("eigenvalues_ _dtype", _space=Part(LandmarkSpace))
@@ -349,13 +338,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices. It may be a Dask array, of which only some matrices are kept.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        SPDNystroem
-            The estimator itself.
         """
         divergence = symmetric_divergence(self.metric)
         matrices: Any = check_streamable(X, self.n_jobs)
@@ -375,11 +357,6 @@ class SPDNystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimato
     @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the vectors φ(X_i).
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. For a Dask array the result is a Dask array.
 
         Returns
         -------

@@ -229,19 +229,15 @@ class WhitenedKernel(ExponentialKernel):
         ``"auto"`` is the reciprocal of the median d_w between left-out matrices and atoms.
     shrinkage : float, default=0.5
         The δ of the whitening.
-    n_jobs : int, default=None
-        The number of threads.
 
     Attributes
     ----------
-    beta_ : float
-        The β in use.
+    beta_
     gram_ : ndarray of shape (N, N)
         k(D_i, D_j), positive definite.
     corrected_ : bool
         Whether rounding had made the Gram matrix indefinite, so that it was shifted.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
     """
 
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")

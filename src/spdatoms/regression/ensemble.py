@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.folds import CV, LEAVE_ONE_OUT, folds_of, left_out_rows
 from spdatoms._utils.progress import progress_bar
 from spdatoms._utils.sampling import spread_evenly
@@ -47,7 +48,7 @@ _COVERAGE = allow.real(above=0, below=1)
 
 
 @allow.with_parameters
-class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
+class SPDEnsembleRegressor(Threaded, SPDRegressor, KernelEnsemble):
     """Regression on SPD matrices by ridge regression and sparse codes under several kernels, weighted.
 
     t̂ = t̄ + Σ_j c_j (t_j − t̄): the targets t_j of the training matrices with the coefficients c of a query, a
@@ -55,9 +56,6 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
 
     Parameters
     ----------
-    metrics : str, Divergence or sequence of them, default=("stein", "logeuclid")
-        The divergences of the kernels. Matrices are re-centred at their mean first, which changes nothing for
-        those that are invariant under congruence.
     cv : "loo", int or scikit-learn splitter, default="loo"
         What is left out in turn to find ridges, weights and intervals: single matrices, or folds, which are
         predicted from all other matrices. Where training matrices overlap (epochs of one recording), give a
@@ -65,21 +63,12 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     max_atoms : int, default=1500
         At most this number of training matrices are atoms, taken evenly. So time and memory of a large training
         set stay bounded.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
     atoms_ : ndarray of shape (N, n, n)
         The training matrices that are atoms.
-    targets_ : ndarray of shape (N,) or (N, q)
-        Their targets.
-    atom_indices_ : ndarray of shape (N,)
-        Which of the training matrices they are.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to their mean. None if they are all the same.
+    targets_, atom_indices_, atom_weights_
     cv_results_ : dict of str to ndarray
         For every cell its parameters (``param_metric`` and so on), the mean square error on left-out matrices
         (``mean_test_squared_error``) and its ``weight``; with a column for each of several targets.
@@ -88,10 +77,7 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
         from it. Intervals are made of them.
     left_out_rows_ : ndarray of shape (m,)
         Which of the atoms these are.
-    average_ : object
-        The cells and their weights.
-    n_features_in_ : int
-        The size n of the matrices.
+    average_, n_features_in_
 
     See Also
     --------
@@ -129,8 +115,6 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
     _: KW_ONLY
     cv: Any = allow.parameter(allow.choice(LEAVE_ONE_OUT) | CV, default="loo")
     max_atoms: int = allow.parameter(allow.integer(2), default=1500)
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -148,16 +132,9 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
             SPD matrices. Of a Dask array or a long memory map only the atoms are kept.
         y : array-like of shape (m,) or (m, q)
             Their targets: a number for each, or q numbers, which have ridges and weights of their own.
-        groups : array-like of shape (m,), default=None
-            For the splitter: matrices of one group stay on one side of a split.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices, not negative; only their ratios count. A matrix of weight 0 is left out,
             as if it were not there. The others count by their weights in the squared errors.
-
-        Returns
-        -------
-        SPDEnsembleRegressor
-            The estimator itself.
         """
         matrices = check_streamable(X, self.n_jobs)
         self.n_features_in_ = matrices.shape[-1]
@@ -217,13 +194,9 @@ class SPDEnsembleRegressor(SPDRegressor, KernelEnsemble):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
         coverage : float, default=0.9
             The probability, between 0 and 1. Intervals are infinite if there are fewer than
             coverage / (1 − coverage) left-out matrices.
-        channels : array-like, default=None
-            As in `predict`.
 
         Returns
         -------

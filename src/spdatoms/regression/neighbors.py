@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms._utils.weights import relative_weights
 from spdatoms.base import check_targets, checked_fit
@@ -22,7 +23,7 @@ from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, expl
 
 
 @allow.with_parameters
-class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
+class SPDKNeighborsRegressor(Threaded, SPDRegressor, NearestMatrices):
     """Regression on SPD matrices by their nearest neighbours.
 
     Σ_i v_i t_i / Σ_i v_i over the k training matrices X_i with the least d(X, X_i): the mean of their
@@ -30,24 +31,17 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        The number k of neighbours.
     metric : str or Divergence, default="riemann"
         The divergence, any of `pairwise_divergence`.
     weights : {"uniform", "distance"}, default="uniform"
         Neighbours count alike, or by the reciprocals 1/√d of their distances: near ones count more. If
         some have the distance zero, they alone count.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
     targets_ : ndarray of shape (N,) or (N, q)
         The targets of the training matrices.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     Examples
     --------
@@ -63,8 +57,6 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
     metric: str | Divergence = allow.parameter(METRIC, default="riemann")
     _: KW_ONLY
     weights: str = allow.parameter(VOTES, default="uniform")
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -74,19 +66,12 @@ class SPDKNeighborsRegressor(SPDRegressor, NearestMatrices):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. A Dask array is collected in memory.
         y : array-like of shape (m,) or (m, q)
             Their targets: a number for each, or q numbers.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices, not negative: a neighbour votes with its weight. It is one of the k
             neighbours whatever its weight, so that with one neighbour weights other than 0 change nothing. A
             matrix of weight 0 is left out, as if it were not there.
-
-        Returns
-        -------
-        SPDKNeighborsRegressor
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         targets = check_targets(y, len(X))

@@ -158,13 +158,6 @@ class SPDRegressor(RegressorMixin, ExplainingEstimator[TargetExplanations]):
     def predict(self, X: ArrayLike, *, channels: ArrayLike | None = None) -> Floats:
         """Return the prediction for each matrix.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            The matrices whose target is asked for. It may be a Dask array, see `spdatoms.scale`.
-        channels : array-like, default=None
-            The channels that they have, as in `SPDSparseClassifier.predict`.
-
         Returns
         -------
         ndarray of shape (m,) or (m, q)

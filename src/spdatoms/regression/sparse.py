@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.estimator import Threaded
 from spdatoms._utils.products import row_products
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.warning import warn_of_share
@@ -29,7 +30,7 @@ from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, expl
 
 
 @allow.with_parameters
-class SPDSparseRegressor(SPDRegressor):
+class SPDSparseRegressor(Threaded, SPDRegressor):
     """Regression on SPD matrices by how training matrices represent them.
 
     t̄ + Σ_j y_j (t_j − t̄): the code y of a query X, applied to the targets t_j of the training matrices and
@@ -40,8 +41,6 @@ class SPDSparseRegressor(SPDRegressor):
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
         The β of the kernel exp(−β·d). ``"auto"`` is the reciprocal of the median divergence between two
         training matrices.
@@ -51,27 +50,12 @@ class SPDSparseRegressor(SPDRegressor):
     ridge : float, default=0.0
         The penalty ρ of ‖y‖². Noisy targets need it: it lets similar matrices share a code, so that
         their targets are averaged.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    n_jobs : int, default=None
-        The number of threads; None is 1, -1 all processors.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
     atoms_ : ndarray of shape (N, n, n)
         The training matrices.
-    targets_ : ndarray of shape (N,) or (N, q)
-        Their targets.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to the mean; None if all are alike.
-    kernel_ : DivergenceKernel
-        The kernel over them, with ``beta_`` and ``gram_``.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    targets_, atom_weights_, kernel_, alpha_, n_features_in_
 
     Examples
     --------
@@ -91,8 +75,6 @@ class SPDSparseRegressor(SPDRegressor):
     _: KW_ONLY
     ridge: float = allow.parameter(allow.real(0), default=0.0)
     correction: str = allow.parameter(CORRECTION, default="clip")
-    n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)
-    verbose: int = allow.parameter(allow.VERBOSE, default=0)
 
     @checked_fit
     def fit(
@@ -102,19 +84,12 @@ class SPDSparseRegressor(SPDRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices. A Dask array is collected in memory.
         y : array-like of shape (m,) or (m, q)
             Their targets: a number for each, or q numbers.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is
             left out, as if it were not there. The others have the penalties α|y_j|/√w_j and ρy_j²/w_j,
             where w has the mean 1, and t̄ is the weighted mean.
-
-        Returns
-        -------
-        SPDSparseRegressor
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         targets = check_targets(y, len(X))

@@ -57,11 +57,6 @@ class Coder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OverAtoms):
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return sparse codes.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-
         Returns
         -------
         ndarray of shape (m, n_atoms)
@@ -94,13 +89,6 @@ class DictionaryCoder(Coder):
         ----------
         X : array-like of shape (m, n, n)
             SPD matrices, which are the atoms if there is no `dictionary`.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         self.atoms_ = X
@@ -124,20 +112,7 @@ class DictionaryLearner(Coder):
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
+        """Learn the atoms."""
         self.objective_ = np.array(self._learn(self.check_training_matrices(X)))
         self.n_iter_ = len(self.objective_) // self._steps
         return self
@@ -191,13 +166,6 @@ class AlternatingLearner(Threaded, Coding, DictionaryLearner):
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean objective of matrices: greater is better.
 
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : object, default=None
-            Ignored.
-
         Returns
         -------
         float
@@ -236,18 +204,9 @@ class LabelledAtomsClassifier(OverAtoms, ScoredClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : array-like of shape (m,)
-            Their labels.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. A matrix of weight 0 is left out, as if
             it were not there. The greater the weight of another, the more it is used as an atom, see the class.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         self.classes_, labels = check_labels(y, len(X))

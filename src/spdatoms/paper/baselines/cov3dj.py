@@ -40,13 +40,10 @@ class Cov3DJClassifier(ItemClassifier):
         Windows of a level overlap by half; otherwise they are side by side.
     C : float, default=10.0
         The penalty of violated margins of the SVM.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     svm_ : SVC
         The support vector machine, one against one.
     n_joints_ : int
@@ -83,11 +80,6 @@ class Cov3DJClassifier(ItemClassifier):
             The positions of joints.
         y : array-like of shape (m,)
             The labels of the sequences.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         sequences = _sequences(X)
         self.classes_, labels = check_labels(y, len(sequences))

@@ -84,25 +84,15 @@ class FrobeniusSparseCoder(_FrobeniusCoding, DictionaryCoder):
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), default=None
-        The atoms, SPD matrices. Without them the matrices given to `fit` are the atoms.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ = Σ y. ``"auto"`` is 0.01.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (N, n, n)
-        The dictionary.
+    atoms_
     scale_ : float
         The s of the formula.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    alpha_, n_features_in_
 
     References
     ----------
@@ -141,23 +131,13 @@ class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
 
     Parameters
     ----------
-    n_atoms : int, default=64
-        The number N of atoms.
     rank : int, default=None
         The greatest rank of an atom. 1 gives atoms d dᵀ, as in the experiments of Sra and
         Cherian [1]_; None stands for the size of the matrices.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁ = Σ y. ``"auto"`` is 0.01.
-    max_iter : int, default=50
-        The greatest number of iterations, each a coding and an update of all atoms.
-    tol : float, default=1e-4
-        Learning ends when an iteration lowers the objective by no more than this fraction of it.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for the first atoms, which are training matrices.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -165,14 +145,10 @@ class FrobeniusDictionaryLearning(_FrobeniusCoding, AlternatingLearner):
         The dictionary: symmetric, positive semidefinite.
     objective_ : ndarray of shape (2 · n_iter_,)
         The objective in units of s² after every half-step: coding, update, coding, update …
-    n_iter_ : int
-        The number of iterations.
+    n_iter_
     scale_ : float
         The s of the formula.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    alpha_, n_features_in_
 
     References
     ----------

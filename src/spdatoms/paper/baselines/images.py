@@ -49,13 +49,6 @@ class ImageSparseClassifier(ScoredItemClassifier):
         ----------
         X : array-like of shape (m, height, width)
             Grey images.
-        y : array-like of shape (m,)
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         images = _images(X)
         self.classes_, self._atom_classes = check_labels(y, len(images))
@@ -134,21 +127,15 @@ class PixelSparseClassifier(ImageSparseClassifier):
         `sklearn.decomposition.PCA`; None keeps all.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     pca_ : PCA
         The principal components.
     atoms_ : ndarray of shape (n_images, n_components)
         The training images, projected and scaled.
-    alpha_ : float
-        The α in use.
+    alpha_
     image_shape_ : tuple of int
         The height and width of the images.
 
@@ -201,21 +188,15 @@ class GaborSparseClassifier(Threaded, ImageSparseClassifier):
         The penalty of ‖y‖₁; ``"auto"`` is 0.01 as for `SPDSparseClassifier`.
     sigma : float, default=π
         The width of the envelopes of the wavelets, see `gabor_bank`.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     pca_ : PCA
         The principal components.
     atoms_ : ndarray of shape (n_images, n_components)
         The Gabor features of the training images, projected and scaled.
-    alpha_ : float
-        The α in use.
+    alpha_
     image_shape_ : tuple of int
         The height and width of the images.
 

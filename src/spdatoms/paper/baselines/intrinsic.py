@@ -12,7 +12,6 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.estimator import Threaded
 from spdatoms.base import checked_fit
 from spdatoms.classification.neighbors import SPDKNeighborsClassifier
 from spdatoms.classification.scores import RULES
@@ -26,7 +25,7 @@ from spdatoms.kernels.log_cosine import WithLogCosineKernel
 
 
 @allow.with_parameters
-class KMeansSparseCoder(Threaded, SPDSparseCoder):
+class KMeansSparseCoder(SPDSparseCoder):
     """Sparse codes as in `SPDSparseCoder`, over the centres of k-means as atoms.
 
     With ``cluster_metric="riemann"`` it is the intrinsic k-means dictionary that the paper compares
@@ -38,24 +37,14 @@ class KMeansSparseCoder(Threaded, SPDSparseCoder):
         The number N of atoms, which are the centres of clusters.
     cluster_metric : str or Divergence, default="riemann"
         The divergence of the clusters, as in `SPDKMeans`.
-    metric : str or Divergence, default="stein"
-        The divergence of the kernel, as in `SPDSparseCoder`.
     beta : float or "auto", default="auto"
         The β of the kernel, as in `SPDSparseCoder`.
     alpha : float or "auto", default="auto"
         The penalty of ‖y‖₁, as in `SPDSparseCoder`.
-    positive : bool, default=False
-        Ask for y ≥ 0.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
     max_iter : int, default=300
         The greatest number of iterations of k-means.
     random_state : int, RandomState, Generator or None, default=None
         The source of randomness for the first centres.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -63,12 +52,7 @@ class KMeansSparseCoder(Threaded, SPDSparseCoder):
         The centres.
     n_iter_ : int
         The number of iterations of k-means.
-    kernel_ : DivergenceKernel
-        The kernel over them, with ``beta_`` and ``gram_``.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    kernel_, alpha_, n_features_in_
 
     Examples
     --------
@@ -92,20 +76,7 @@ class KMeansSparseCoder(Threaded, SPDSparseCoder):
 
     @checked_fit
     def fit(self, X: ArrayLike, y: object = None) -> KMeansSparseCoder:
-        """Cluster the matrices; the centres are the atoms.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
-        y : object, default=None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
+        """Cluster the matrices; the centres are the atoms."""
         X = self.check_training_matrices(X)
         kmeans: Any = SPDKMeans(
             self.n_atoms,
@@ -121,7 +92,7 @@ class KMeansSparseCoder(Threaded, SPDSparseCoder):
 
 
 @allow.with_parameters
-class LogEuclideanSparseClassifier(Threaded, WithLogCosineKernel, SPDSparseClassifier):
+class LogEuclideanSparseClassifier(WithLogCosineKernel, SPDSparseClassifier):
     """Classification by sparse codes of logarithms.
 
     The class c with the least ‖v − Σ_{j∈c} y_j d_j‖, for y as in `LogEuclideanSparseCoder`.
@@ -136,27 +107,16 @@ class LogEuclideanSparseClassifier(Threaded, WithLogCosineKernel, SPDSparseClass
         As in `LogEuclideanSparseCoder`.
     rule : {"residual", "sum", "max"}, default="residual"
         Judge a class as in `SPDSparseClassifier`; the formula above is that of ``"residual"``.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     atoms_ : ndarray of shape (N, n, n)
         The labelled atoms.
-    atom_labels_ : ndarray of shape (N,)
-        Their labels.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to their mean. None if they are all the same.
+    atom_labels_, atom_weights_
     kernel_ : LogCosineKernel
         The inner products of the atoms, ``gram_``, and of anything with them.
-    alpha_ : float
-        The α in use.
-    n_features_in_ : int
-        The size n of the matrices.
+    alpha_, n_features_in_
 
     See Also
     --------

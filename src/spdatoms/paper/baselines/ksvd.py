@@ -40,10 +40,6 @@ class LogEuclideanKSVD(Threaded, DictionaryLearner):
 
     Parameters
     ----------
-    n_atoms : int, default=64
-        The number N of atoms.
-    n_nonzero : int, default=5
-        The greatest number s of atoms per code.
     update : {"exact", "approximate"}, default="exact"
         An atom and its coefficients become the first singular pair of the residual without them, or
         take one step towards it [2]_, which is faster.
@@ -62,8 +58,6 @@ class LogEuclideanKSVD(Threaded, DictionaryLearner):
         The source of randomness for the first atoms, which are training matrices.
     n_jobs : int, default=None
         The number of threads for codes with ``alpha``.
-    verbose : int, default=0
-        1 shows a progress bar with the objective.
 
     Attributes
     ----------
@@ -75,8 +69,7 @@ class LogEuclideanKSVD(Threaded, DictionaryLearner):
         The objective after every iteration, except those of exchanges. It never increases.
     n_iter_ : int
         The number of its entries.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     References
     ----------

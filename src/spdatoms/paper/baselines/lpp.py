@@ -44,19 +44,11 @@ class RiemannianLPP(Threaded, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Join matrices of the same class, or each with its nearest neighbours.
     n_neighbors : int, default=5
         The number of nearest neighbours, for ``graph="neighbours"``.
-    metric : str or Divergence, default="stein"
-        The divergence d: ``"stein"``, ``"jeffrey"``, ``"logeuclid"``, ``"riemann"``, ``"euclid"``.
     beta : float or "auto", default="auto"
         The β of the kernel. ``"auto"`` is the reciprocal of the median divergence between two training matrices.
     ridge : float, default=0.1
         γ as a fraction of the mean of δ. It prefers smooth projections among those that fit the graph
         equally well. With a supervised graph there are as many such projections as classes.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
@@ -66,8 +58,7 @@ class RiemannianLPP(Threaded, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         The μ, increasing.
     kernel_ : DivergenceKernel
         The kernel over the training matrices.
-    n_features_in_ : int
-        The size n of the matrices.
+    n_features_in_
 
     Notes
     -----
@@ -113,15 +104,8 @@ class RiemannianLPP(Threaded, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
         Parameters
         ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
         y : array-like of shape (m,), default=None
             Their labels, which a supervised graph needs.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         X = self.check_training_matrices(X)
         kernel = DivergenceKernel(self.metric, self.beta, self.correction, self.n_jobs)
@@ -135,11 +119,6 @@ class RiemannianLPP(Threaded, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     @per_matrix
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the projections of matrices.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
 
         Returns
         -------

@@ -43,13 +43,10 @@ class MaxPoolingClassifier(ItemClassifier):
         `SPDDictionaryLearning` with its defaults. Its ``n_atoms`` is lowered if there are fewer matrices.
     C : float, default=1.0
         The C of the SVM.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     learner_ : estimator
         The learner, fitted.
     classifier_ : Pipeline
@@ -85,13 +82,6 @@ class MaxPoolingClassifier(ItemClassifier):
         ----------
         X : sequence of array-like of shape (n_matrices, n, n)
             The bags.
-        y : array-like of shape (m,)
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         bags = _bags(X)
         self.classes_, labels = check_labels(y, len(bags))

@@ -119,29 +119,12 @@ class KernelPursuitCoder(_KernelPursuit, DictionaryCoder):
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), default=None
-        The atoms. Without them the matrices given to `fit` are the atoms.
-    metric : str or Divergence, default="stein"
-        The divergence d of the kernel exp(−β·d).
     beta : float or "auto", default="auto"
         The β of the kernel, as in `DivergenceKernel`.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    n_nonzero : int, default=5
-        The greatest number s of atoms per code.
-    n_jobs : int, default=None
-        The number of threads for kernel values.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (N, n, n)
-        The dictionary.
-    kernel_ : DivergenceKernel
-        The kernel, fitted to the atoms.
-    n_features_in_ : int
-        The size n of the matrices.
+    atoms_, kernel_, n_features_in_
 
     References
     ----------
@@ -178,31 +161,15 @@ class KernelPursuitClassifier(_KernelPursuit, LabelledAtomsClassifier):
 
     Parameters
     ----------
-    metric : str or Divergence, default="stein"
-        The divergence d of the kernel exp(−β·d).
     beta : float or "auto", default="auto"
         The β of the kernel, as in `DivergenceKernel`.
-    correction : {"clip", "flip", "shift", "none"}, default="clip"
-        What to do with an indefinite Gram matrix, see `DivergenceKernel`.
-    n_nonzero : int, default=5
-        The greatest number s of atoms per code.
-    n_jobs : int, default=None
-        The number of threads for kernel values.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     atoms_ : ndarray of shape (N, n, n)
         The training matrices, but those of weight zero.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to the mean; None if they are all the same.
-    kernel_ : DivergenceKernel
-        The kernel, fitted to the atoms.
-    n_features_in_ : int
-        The size n of the matrices.
+    atom_weights_, kernel_, n_features_in_
 
     Examples
     --------

@@ -40,13 +40,10 @@ class TextonClassifier(ScoredItemClassifier):
         The greatest number of patches of a class that k-means gets to see, drawn at random.
     random_state : int, Generator, RandomState or None, default=None
         The source of randomness for patches and k-means.
-    verbose : int, default=0
-        1 shows progress bars (needs tqdm).
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     textons_ : ndarray of shape (n_classes · n_textons, patch²)
         The dictionary.
     histograms_ : ndarray of shape (n_images, n_classes · n_textons)
@@ -84,13 +81,6 @@ class TextonClassifier(ScoredItemClassifier):
         ----------
         X : sequence of array-like of shape (height, width)
             Grey images, which may differ in size.
-        y : array-like of shape (m,)
-            Their labels.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
         """
         patches = self._patches(X)
         self.classes_, self._labels = check_labels(y, len(patches))

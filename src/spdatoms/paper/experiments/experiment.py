@@ -219,11 +219,6 @@ class Experiment(ABC):
     def few(self, part: str, method: str) -> float:
         """Return the number of repeats that a method in a part is limited to because it takes long.
 
-        Parameters
-        ----------
-        part, method : str
-            Their names.
-
         Returns
         -------
         float

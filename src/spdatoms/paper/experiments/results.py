@@ -175,18 +175,7 @@ class Results:
         return [name for name in methods if name in there]
 
     def of(self, part: str, method: str) -> list[Row]:
-        """Return the rows of one method in one part.
-
-        Parameters
-        ----------
-        part, method : str
-            Their names.
-
-        Returns
-        -------
-        list of Row
-            By repeat.
-        """
+        """Return the rows of one method in one part, by repeat."""
         rows = [row for row in self.rows if (row.part, row.method) == (part, method)]
         return sorted(rows, key=lambda row: row.repeat)
 

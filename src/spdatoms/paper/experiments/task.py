@@ -46,17 +46,7 @@ class LabelledViews:
         return LabelledViews(self.y[indices], views)
 
     def with_covariances(self, X: FloatArray) -> LabelledViews:
-        """Return the samples with other covariances.
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, n, n)
-            The matrices.
-
-        Returns
-        -------
-        LabelledViews
-        """
+        """Return the samples with other covariances, X of shape (m, n, n)."""
         return replace(self, views={**self.views, COVARIANCES: X})
 
     def __len__(self) -> int:

@@ -47,31 +47,11 @@ class NearestVectorClass(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return a score for every class.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, p) or (m, n, n)
-            Queries.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-        """
+        """Return a score (m, n_classes) for every class, given queries X (m, p) or (m, n, n)."""
         return nearest_atom_scores(self._distances(X), self._labels, len(self.classes_))
 
     def predict(self, X: ArrayLike) -> Array:
-        """Return the class of the nearest sample.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, p) or (m, n, n)
-            Queries.
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+        """Return the class (m,) of the sample that is nearest to each query."""
         labels: Array = self.classes_[self.decision_function(X).argmax(axis=1)]
         return labels
 

@@ -47,17 +47,6 @@ def curve_tables(experiment: Experiment, results: Results) -> list[Table]:
     """Return for every kind of difficulty the mean accuracies over the data sets that always have all levels.
 
     Beside them are the differences to the reference of the experiment, paired by data set.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Table
     """
     return [table for kind in kinds_of(results) for table in _of_kind(experiment, results, kind)]
 

@@ -28,10 +28,8 @@ def pictures(experiment: Experiment, results: Results) -> list[Picture]:
 
     Parameters
     ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
+    experiment, results : Experiment, Results
+        The experiment, and its results.
 
     Returns
     -------

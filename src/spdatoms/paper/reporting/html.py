@@ -28,10 +28,8 @@ def report_page(
 
     Parameters
     ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
+    experiment, results : Experiment, Results
+        The experiment, and its results.
     drawn : list of Picture, default=None
         The figures, if they are drawn already.
 
@@ -65,10 +63,8 @@ def write_folder(experiment: Experiment, results: Results, folder: Path) -> list
 
     Parameters
     ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
+    experiment, results : Experiment, Results
+        The experiment, and its results.
     folder : Path
         Where to write; it is made if it does not exist.
 

@@ -20,17 +20,7 @@ _COLUMNS = 3
 def texture_pictures(experiment: Experiment, results: Results) -> list[Picture]:
     """Return pictures of the textures and of a labelled mosaic, if they come with the package.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
-
-    Returns
-    -------
-    list of Picture
-        Empty for other experiments and for textures of the user's own.
+    There are none of other experiments and of textures of the user's own.
     """
     if experiment.name != "textures" or not results.embedded:
         return []

@@ -41,10 +41,8 @@ def tables(experiment: Experiment, results: Results) -> list[Table]:
 
     Parameters
     ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
+    experiment, results : Experiment, Results
+        The experiment, and its results.
 
     Returns
     -------
@@ -167,10 +165,8 @@ def remarks(experiment: Experiment, results: Results) -> list[str]:
 
     Parameters
     ----------
-    experiment : Experiment
-        The experiment.
-    results : Results
-        Its results.
+    experiment, results : Experiment, Results
+        The experiment, and its results.
 
     Returns
     -------

@@ -125,23 +125,9 @@ class RiemannianSparseCoder(RiemannianCoding, DictionaryCoder):
 
     min_y ‖Σ_j y_j log_X(D_j)‖²_X + α‖y‖₁ over Σ_j y_j = 1, the norm and log affine-invariant.
 
-    Parameters
-    ----------
-    dictionary : array-like of shape (N, n, n), default=None
-        The atoms. Without them the matrices given to `fit` are the atoms.
-    alpha : float, default=0.1
-        The penalty of ‖y‖₁.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows a progress bar.
-
     Attributes
     ----------
-    atoms_ : ndarray of shape (N, n, n)
-        The dictionary.
-    n_features_in_ : int
-        The size n of the matrices.
+    atoms_, n_features_in_
 
     Examples
     --------
@@ -166,25 +152,12 @@ class RiemannianSparseClassifier(RiemannianCoding, LabelledAtomsClassifier):
     a class is divided by its sum, so that it satisfies the affine constraint. Classes without a positive share of
     the code come after the others, in the order of the distance of their nearest atom.
 
-    Parameters
-    ----------
-    alpha : float, default=0.1
-        The penalty of ‖y‖₁.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows a progress bar.
-
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     atoms_ : ndarray of shape (N, n, n)
         The training matrices, but those of weight zero.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to the mean; None if they are all the same.
-    n_features_in_ : int
-        The size n of the matrices.
+    atom_weights_, n_features_in_
 
     Examples
     --------

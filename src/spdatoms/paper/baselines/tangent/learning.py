@@ -72,34 +72,13 @@ class RiemannianDictionaryLearning(RiemannianCoding, AlternatingLearner):
 
     Parameters
     ----------
-    n_atoms : int, default=16
-        The number N of atoms.
-    alpha : float, default=0.1
-        The penalty of ‖y‖₁.
     init : {"random", "kmeans", "kmeans-riemann"} or array-like of shape (n_atoms, n, n), default="random"
         The first atoms: random training matrices, centres of k-means under the affine-invariant
         distance (by either name), or given ones.
-    max_iter : int, default=30
-        The greatest number of iterations, each a coding and a step of all atoms.
-    tol : float, default=1e-4
-        Learning ends when an iteration lowers the objective by no more than this fraction of it.
-    random_state : int, Generator, RandomState or None, default=None
-        The source of randomness for the first atoms.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows a progress bar with the objective.
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (n_atoms, n, n)
-        The dictionary.
-    objective_ : ndarray of shape (2 · n_iter_,)
-        The objective after every half-step: coding, update, coding, update …
-    n_iter_ : int
-        The number of iterations.
-    n_features_in_ : int
-        The size n of the matrices.
+    atoms_, objective_, n_iter_, n_features_in_
 
     Examples
     --------

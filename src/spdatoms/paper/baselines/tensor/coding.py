@@ -61,23 +61,14 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
 
     Parameters
     ----------
-    dictionary : array-like of shape (N, n, n), default=None
-        The atoms. Without them the matrices given to `fit` are the atoms.
     alpha : float, default=0.01
         The penalty of ‖y‖₁. With atoms of the size of the queries, ‖y‖₁ is about 1.
     bounded : bool, default=False
         Require Σ_j y_j D_j ⪯ X as well, as the original authors do.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows a progress bar.
 
     Attributes
     ----------
-    atoms_ : ndarray of shape (N, n, n)
-        The dictionary.
-    n_features_in_ : int
-        The size n of the matrices.
+    atoms_, n_features_in_
 
     Examples
     --------
@@ -96,11 +87,6 @@ class TensorSparseCoder(TensorCoding, DictionaryCoder):
     @estimator_call
     def transform_certified(self, X: ArrayLike) -> tuple[FloatArray, Certificate]:
         """Return sparse codes and how good they are.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, n, n)
-            SPD matrices.
 
         Returns
         -------
@@ -126,25 +112,15 @@ class TensorSparseClassifier(TensorCoding, LabelledAtomsClassifier):
 
     Parameters
     ----------
-    alpha : float, default=0.01
-        The penalty of ‖y‖₁.
     bounded : bool, default=False
         Require Σ_j y_j D_j ⪯ X as well.
-    n_jobs : int, default=None
-        The number of threads.
-    verbose : int, default=0
-        1 shows a progress bar.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels.
+    classes_
     atoms_ : ndarray of shape (N, n, n)
         The training matrices, but those of weight zero.
-    atom_weights_ : ndarray of shape (N,) or None
-        Their weights, relative to the mean; None if they are all the same.
-    n_features_in_ : int
-        The size n of the matrices.
+    atom_weights_, n_features_in_
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Text of users, such as names of classes and files: it may command a terminal or a figure, or be no text at all."""
+"""Text that people read; that of users, such as names of classes and files, may command a terminal, or be no text."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def visible_lines(text: str) -> str:
 def drawable(text: object) -> str:
     """Return text in which matplotlib finds neither commands nor formulas."""
     return visible(text).replace("$", r"\$")
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return "1 class" or "2 classes"; the plural is ``many``, or else ``one`` and an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def check_characters(texts: Array, name: str) -> None:

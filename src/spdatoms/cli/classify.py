@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms._utils.text import counted
 from spdatoms.cli import models
 from spdatoms.cli import options as opt
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
@@ -23,7 +24,7 @@ from spdatoms.cli.predictions import (
     with_known_labels,
     write_predictions,
 )
-from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
+from spdatoms.cli.show import record, say, show_lines, show_table, wants_progress
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices

@@ -9,11 +9,12 @@ import numpy as np
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms._utils.text import counted
 from spdatoms._utils.typing import FloatArray
 from spdatoms.cli import options as opt
 from spdatoms.cli.labelled_files import common_range, in_places, on_range
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import counted, record, show_table, wants_progress
+from spdatoms.cli.show import record, show_table, wants_progress
 
 
 def code(

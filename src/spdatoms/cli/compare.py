@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.text import counted
 from spdatoms.cli import options as opt
 from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import counted, record, say, show_lines, show_table, wants_progress
+from spdatoms.cli.show import record, say, show_lines, show_table, wants_progress
 
 
 def compare(

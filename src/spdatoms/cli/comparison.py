@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from spdatoms._utils.text import counted
 from spdatoms._utils.typing import Array, Floats
 from spdatoms.cli.predictions import check_folds
 from spdatoms.cli.report import page
-from spdatoms.cli.show import counted
 from spdatoms.plotting.display import INK
 
 #: The method that the others are compared with.

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from spdatoms._utils.text import counted
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.half_vectors import Components
 from spdatoms.cli.formats.samples import Covariance, has_classes, is_epochs, is_folder
 from spdatoms.cli.formats.volumes import VOLUME_FILES
-from spdatoms.cli.show import counted, say
+from spdatoms.cli.show import say
 
 if TYPE_CHECKING:
     from spdatoms.cli.formats.matrices import Matrices

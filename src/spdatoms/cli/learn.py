@@ -12,10 +12,11 @@ import numpy as np
 import typer
 
 from spdatoms._utils.progress import showing_progress
+from spdatoms._utils.text import counted
 from spdatoms.cli import options as opt
 from spdatoms.cli.labelled_files import common_range, on_range
 from spdatoms.cli.outputs import check_outputs
-from spdatoms.cli.show import INTERRUPTED, counted, record, say, show_table, wants_progress
+from spdatoms.cli.show import INTERRUPTED, record, say, show_table, wants_progress
 
 #: The first atoms.
 Init = Literal["kmeans", "kmeans-riemann", "random"]
@@ -74,11 +75,6 @@ def learn(
     read = read_matrices(matrices, key, mask, components, covariance)
     reach = common_range(read.X, matrices)
     X = read.X if reach is None else on_range(read, matrices, reach).X
-    if atoms > len(X):
-        say(
-            f"warning: --atoms {atoms} is more than the {counted(len(X), 'matrix', 'matrices')}: a dictionary has "
-            "fewer atoms than there are matrices, or each is an atom of its own"
-        )
     learner = SPDDictionaryLearning(
         atoms,
         metric=metric,

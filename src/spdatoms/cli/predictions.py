@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spdatoms._utils.progress import progress_bar
+from spdatoms._utils.text import counted
 from spdatoms._utils.typing import Array, Floats, Indices
 from spdatoms.cli.formats.volumes import VOLUME_FILES
-from spdatoms.cli.show import counted, record, say, show_table
+from spdatoms.cli.show import record, say, show_table
 
 if TYPE_CHECKING:
     from spdatoms.classification.explanation import Explanation

@@ -68,11 +68,6 @@ def console(*, stderr: bool = False) -> Any:
     return Plain(stderr=stderr, quiet=_recorded is not None and not stderr)
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return "1 class" or "2 classes"; the plural is ``many``, or else ``one`` and an s."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def say(text: str) -> None:
     """Print one line on stderr, which keeps stdout for results."""
     _print(visible(" ".join(text.split())), sys.stderr)

@@ -209,7 +209,7 @@ def columns(matrix: scipy.sparse.csc_array, chosen: Indices) -> scipy.sparse.csc
 
 
 def column_sums(matrix: scipy.sparse.csc_array) -> Floats:
-    """Return the sums of the columns."""
+    """Return the sums of the columns of sparse weights, one per atom."""
     sums = np.bincount(columns_of_entries(matrix), matrix.data, matrix.shape[1])
     return np.asarray(sums, np.float64)
 

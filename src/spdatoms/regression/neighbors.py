@@ -19,7 +19,7 @@ from spdatoms.divergences import Divergence
 from spdatoms.divergences.registry import METRIC
 from spdatoms.geometry.channels import Mask, cut
 from spdatoms.layout import holds
-from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_codes
+from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_targets
 
 
 @allow.with_parameters
@@ -89,7 +89,7 @@ class SPDKNeighborsRegressor(Threaded, SPDRegressor, NearestMatrices):
         shares, neighbours = self._shares(X)
         codes = np.zeros((len(X), len(self.targets_)))
         np.put_along_axis(codes, neighbours, shares, axis=1)
-        return explained_codes(codes, self.targets_, self._weights, listing)
+        return explained_targets(codes, self.targets_, self._weights, listing)
 
     def _cut(self, known: Mask) -> Self:
         return self._fitted_anew(cut(self._matrices, known), self.targets_, self._weights)

@@ -166,13 +166,13 @@ class SPDRegressor(RegressorMixin, ExplainingEstimator[TargetExplanations]):
         return self._predicted(self.check_queries(X))
 
 
-def explained_codes(
+def explained_targets(
     codes: Floats,
     targets: Floats,
     weights: Floats | None,
     listing: Listing,
 ) -> TargetExplanations:
-    """Return the explanations of queries with codes (m, N) over matrices with targets and weights."""
+    """Return the explanations of targets that codes (m, N) over matrices with targets and weights predict."""
     columns = targets.reshape(len(targets), -1)
     mean = np.average(columns, axis=0, weights=weights)
     found: list[TargetExplanation] = []

@@ -26,7 +26,7 @@ from spdatoms.kernels import DivergenceKernel, Kernel
 from spdatoms.kernels.correction import CORRECTION
 from spdatoms.lasso.alpha import regression_alpha
 from spdatoms.layout import Part, holds
-from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_codes
+from spdatoms.regression.regressor import SPDRegressor, TargetExplanations, explained_targets
 
 
 @allow.with_parameters
@@ -110,7 +110,7 @@ class SPDSparseRegressor(Threaded, SPDRegressor):
     def _explained(self, X: FloatArray, listing: Listing) -> TargetExplanations:
         listing.check(len(self.targets_))
         codes = np.concatenate(self._of_codes(np.asarray, X))
-        return explained_codes(codes, self.targets_, self.atom_weights_, listing)
+        return explained_targets(codes, self.targets_, self.atom_weights_, listing)
 
     def _cut(self, known: Mask) -> Self:
         return self._fitted_anew(cut(self.atoms_, known), self.targets_, self.atom_weights_)

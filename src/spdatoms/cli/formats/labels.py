@@ -10,13 +10,12 @@ import numpy as np
 
 from spdatoms._utils.array_files import read_npy
 from spdatoms._utils.tables import TEXT_FILES, read_rows
-from spdatoms._utils.text import check_characters
+from spdatoms._utils.text import check_characters, counted
 from spdatoms._utils.typing import Array
 from spdatoms.cli.formats.arrays import ARRAY_FILES, chosen, ends_in, named, read_arrays
 from spdatoms.cli.formats.parquet import PARQUET_FILES, read_parquet
 from spdatoms.cli.formats.samples import EPOCHS_FILES, is_folder, read_epochs
 from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map
-from spdatoms.cli.show import counted
 from spdatoms.datasets.folders import folder_files
 
 #: What tables and arrays have in place of a label, in lower case.

@@ -64,7 +64,7 @@ class TensorData:
 
 
 def combine(codes: Floats, atoms: Floats) -> Floats:
-    """M_i = Σ_j y_ij D_j."""
+    """Return the matrices that tensor codes stand for: M_i = Σ_j y_ij D_j."""
     return np.asarray(row_products(codes, atoms.reshape(len(atoms), -1))).reshape(
         -1, *atoms.shape[1:]
     )

@@ -235,7 +235,7 @@ _SPEED = {
     "distances of pairs": ("divergence stein", "divergence jeffrey", "divergence riemann"),
     "Riemannian, Stein means": ("mean riemann", "mean stein"),
     "logarithms, roots, geodesics": ("logm", "sqrtm", "geodesic"),
-    "Euclidean, Cholesky means": ("mean euclid", "mean chol", "mean logchol"),
+    "Euclidean, Cholesky means": ("mean euclid, checked", "mean chol", "mean logchol"),
 }
 #: How cases of imperfect data are called.
 _CASES = {
@@ -274,7 +274,7 @@ Lead = tuple[str, float, float | None]
 
 
 def leads(records: Mapping[str, Record]) -> dict[str, list[Lead]]:
-    """Return how many points we are ahead, and two standard errors of it if they are known, by kind of data."""
+    """Return how many points we are ahead, and half of its interval if that is known, by kind of data."""
     imperfect, curves, classifiers = (records[n] for n in ("imperfect", "curves", "classifiers"))
     cases = differences_to_peer(imperfect)
     size = table(curves.tables, "Training size: mean")

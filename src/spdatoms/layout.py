@@ -407,7 +407,7 @@ def holds(needed: str = "", /, spare: Spare | None = None, **held: Held) -> Stor
 def part(needed: str = "", /, called: str = "", spare: Spare | None = None, **held: Held) -> Stored:
     """Declare the same of a class that estimators are made of: its objects may then be in a file.
 
-    The fields of a dataclass say themselves what they hold, by ``Annotated``.
+    Fields of a dataclass declare what they hold with ``Annotated``.
     """
     return Stored((*needed.split(), *held), held, called, spare)
 

@@ -85,7 +85,7 @@ def test_positive_codes(metric, landmarks, tmp_path) -> None:
 def test_more_atoms_than_matrices(init) -> None:
     X = random_spd(5, 3)
     model = SPDDictionaryLearning(9, init=init, alpha=0.1, max_iter=2, random_state=0)
-    with pytest.warns(UserWarning, match="n_atoms=9 is more than the 5 different matrices of X"):
+    with pytest.warns(UserWarning, match="n_atoms=9 is more than the 5 different matrices"):
         model.fit(X)
     assert model.atoms_.shape == (9, 3, 3)
     assert np.unique(model.atoms_.round(9), axis=0).shape == model.atoms_.shape

@@ -60,9 +60,8 @@ def test_what_is_left_open(kind):
         A, B = B, B - np.eye(3)
     scales = np.array([1e3, 1.0, 1.0])
     B[2], A[4] = np.nan, np.nan
-    A[6] *= np.outer(
-        scales, scales
-    )  # variances of very different size, which is nothing to an exponential
+    # Variances of very different size, which is nothing to an exponential.
+    A[6] *= np.outer(scales, scales)
     A[8] *= 1e61
     B[10, 0, 0] = 1e300 if kind == EXP else -1.0
     expected = np.isin(np.arange(13), [2, 4, 8, 10] if kind == EXP else [2, 4, 6, 8, 10])

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from spdatoms._utils.typing import Array
 
-#: What is soon seen to be no array of another library.
+#: Types that need no further look: they are not arrays of another library.
 _OURS = (np.ndarray, np.generic, str, float, int, type(None))
 
 Function = TypeVar("Function", bound=Callable[..., Any])

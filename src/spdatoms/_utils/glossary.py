@@ -1,4 +1,4 @@
-"""The glossary: what parameters, fitted attributes and arguments of methods mean that estimators share, written once.
+"""The glossary: what the parameters, fitted attributes and arguments that estimators share mean, written once.
 
 Docstrings are completed when a class is created, so that ``help`` shows all there is. A class or a method describes
 what is its own, or where it says more than the glossary:
@@ -6,7 +6,7 @@ what is its own, or where it says more than the glossary:
 - What a docstring leaves out of the parameters of an estimator, or of the arguments of a method, is inserted, in the
   order of the signature.
 - Shared attributes are named alone: ``classes_, n_features_in_``.
-- That ``fit`` and ``partial_fit`` return the estimator goes without saying.
+- That ``fit`` and ``partial_fit`` return the estimator need not be written: it is inserted.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from typing import Any
 
 #: Parameters of estimators; the default is that of the signature.
 PARAMETERS = """
@@ -93,10 +94,15 @@ n_features_in_ : int
 #: Arguments of methods that must be given.
 ARGUMENTS = """
 X : array-like of shape (m, n, n)
-    SPD matrices. It may be a Dask array, see `spdatoms.scale`.
+    SPD matrices.
 y : array-like of shape (m,)
     Their labels.
 """
+
+#: The same of methods that take matrices block by block.
+STREAMED = ARGUMENTS.replace(
+    "SPD matrices.", "SPD matrices. It may be a Dask array, see `spdatoms.scale`."
+)
 
 #: Arguments of methods that are None if they are not given.
 OPTIONS = """
@@ -136,16 +142,21 @@ def describe_members(cls: type) -> None:
         cls.__doc__ = _joined(sections)
     for method in vars(cls).values():
         if inspect.isfunction(method) and hasattr(method, "__wrapped__") and method.__doc__:
-            sections = _sections(method.__doc__)
-            known = _known(inspect.signature(method), _of_method)
-            _complete(sections, "Parameters", known, known)
-            if method.__name__ in ("fit", "partial_fit"):
-                sections.setdefault("Returns", ITSELF.strip("\n"))
-            method.__doc__ = _joined(sections)
+            _describe_method(method)
 
 
-def _of_method(argument: inspect.Parameter) -> str:
-    return OPTIONS if argument.default is None else ARGUMENTS
+def _describe_method(method: Any) -> None:
+    required = STREAMED if getattr(method, "takes_streams", False) else ARGUMENTS
+
+    def glossary(argument: inspect.Parameter) -> str:
+        return OPTIONS if argument.default is None else required
+
+    sections = _sections(method.__doc__)
+    known = _known(inspect.signature(method), glossary)
+    _complete(sections, "Parameters", known, known)
+    if method.__name__ in ("fit", "partial_fit"):
+        sections.setdefault("Returns", ITSELF.strip("\n"))
+    method.__doc__ = _joined(sections)
 
 
 def _known(

@@ -103,7 +103,7 @@ def with_parameters(cls: type[Class]) -> type[Class]:
     """
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     taken, allowed = [inspect.Parameter("self", kind)], {}
-    for owner in cls.__mro__:  # its own, then those of `shared_parameters`
+    for owner in cls.__mro__:  # its own, then what bases share
         for name, annotation in inspect.get_annotations(owner).items():
             declared = vars(owner).get(name)
             if name == "_":  # its type is KW_ONLY
@@ -134,7 +134,10 @@ def with_parameters(cls: type[Class]) -> type[Class]:
 
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(parameter,))
 def shared_parameters(cls: type[Class]) -> type[Class]:
-    """Decorate a base class: constructors of its subclasses take what its body declares, too, last and by keyword."""
+    """Decorate a base class: constructors of its subclasses take what its body declares, too, last and by keyword.
+
+    This tells type checkers. `with_parameters` finds what bases declare by itself.
+    """
     return cls
 
 

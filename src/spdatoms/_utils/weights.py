@@ -45,7 +45,7 @@ def given_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
 def check_weights(sample_weight: ArrayLike | None, count: int) -> Floats:
     """Return weights that sum to 1."""
     if sample_weight is None:
-        return np.full(count, 1.0 / count)
+        return shares_of(None, count)
     weights = given_weights(sample_weight, count)
     # Divided by the greatest first: the sum of huge weights overflows.
     weights = weights / weights.max()

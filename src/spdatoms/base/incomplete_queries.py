@@ -78,7 +78,9 @@ def per_matrix(method: Method) -> Method:
                 return by_chunks(of_any, self, X, *args, **kwargs)
             return in_memory(self, X, *args, **kwargs)
 
-    return cast(Method, same_kind(of_any))
+    taking_all = same_kind(of_any)
+    vars(taking_all).update(takes_streams=True)
+    return cast(Method, taking_all)
 
 
 @allow.checks(method=allow.METHOD)

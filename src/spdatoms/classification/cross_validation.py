@@ -151,6 +151,8 @@ class SPDSparseClassifierCV(Threaded, CellClassifier):
 
         Parameters
         ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative, as in `SPDSparseClassifier`: atoms have the penalties
             α|y_j|/√w_j and ρy_j²/w_j. A matrix of weight 0 is left out. Left-out matrices count by their

@@ -165,15 +165,18 @@ class ExplainingEstimator(SPDEstimator, Generic[Several]):
         names: Sequence[str] | None = None,
         channels: ArrayLike | None = None,
     ) -> Several:
-        """Return what every atom adds to the score of its class, or to the mean target: an exact sum.
+        """Return what every atom adds to the prediction: an exact sum.
+
+        Of a classifier it adds to the score of its class, as `decision_function` returns it; of a regressor to the mean
+        target.
 
         Parameters
         ----------
         X : array-like of shape (m, n, n)
             The matrices whose predictions are explained.
         n_atoms : int, default=None
-            List only this number of atoms: of a classifier those that move the margin between the two best classes
-            most, of a regressor those that contribute most. None lists all that contribute.
+            List only this number of atoms, those that move the prediction most (of a classifier, the margin between the
+            two best classes). None lists all that contribute.
         names : sequence of str, default=None
             A name for each atom, to be shown instead of its index.
         channels : array-like, default=None
@@ -182,8 +185,7 @@ class ExplainingEstimator(SPDEstimator, Generic[Several]):
         Returns
         -------
         Explanations or TargetExplanations
-            One explanation per matrix. The class with the largest total is what `predict` returns, and the totals are
-            the scores of `decision_function`. The contributions to a target and the mean target sum to what `predict`
-            returns.
+            One explanation per matrix: the class with the largest total is what `predict` returns, and so is the mean
+            target with all contributions.
         """
         return self._explained(self.check_queries(X), Listing(n_atoms, names))

@@ -160,6 +160,8 @@ class SPDKNeighborsClassifier(Threaded, SPDClassifier, NearestMatrices):
 
         Parameters
         ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
         sample_weight : array-like of shape (m,), default=None
             Weights of the matrices, not negative: a neighbour votes with its weight. It is one of the k
             neighbours whatever its weight, so that with one neighbour weights other than 0 change nothing. A

@@ -1,4 +1,4 @@
-"""Matrices to train on and to ask about: with their labels, on the common range and with the channels of training.
+"""Matrices for training and as queries: with their labels, on the common range and with the channels of training.
 
 Labels are those of a second file, of the same one, or of a folder per class.
 """

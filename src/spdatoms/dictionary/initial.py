@@ -53,8 +53,8 @@ def first_atoms(
         raise too_few(len(X), 1, n_atoms)
     if len(different) < n_atoms:
         warn_user(
-            f"n_atoms={n_atoms} is more than the {len(different)} different matrices of X: the others start "
-            "between pairs of them. Ask for fewer atoms, or give more matrices."
+            f"n_atoms={n_atoms} is more than the {len(different)} different matrices to learn from: the other atoms "
+            "start at midpoints between pairs of them. Ask for fewer atoms, or give more matrices."
         )
         return _with_midpoints(as_double(X[different]), n_atoms, rng)
     if init == "random":

@@ -200,6 +200,8 @@ class SPDDictionaryLearning(Threaded, Coder):
 
         Parameters
         ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
         sample_weight : array-like of shape (m,), default=None
             Weights w of the matrices, not negative; only their ratios count. The objective is the sum of
             w_i times the losses, with weights whose mean is 1, so an integer weight is a repetition. A
@@ -294,6 +296,8 @@ class SPDDictionaryLearning(Threaded, Coder):
 
         Parameters
         ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. It may be a Dask array, see `spdatoms.scale`.
         sample_weight : array-like of shape (m,), default=None
             Weights of the losses in the mean, not negative. A matrix of weight 0 has no influence.
 

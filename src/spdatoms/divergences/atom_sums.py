@@ -159,9 +159,11 @@ class AtomSums:
         return np.append(vech(real_form(gradient), weighted=True), curvature)
 
     def _towards_centre(self, parts: Floats, total: Floats, D: Floats) -> Geodesics:
+        """Return the geodesics to the centres that follow from `_parts` and the sums of weights."""
         return self._downhill(parts, total, total, D)
 
     def _downhill(self, parts: Floats, total: Floats, size: Floats, D: Floats) -> Geodesics:
+        """Return the geodesics downhill that follow from `_parts`, Σ w and Σ |w|."""
         G, curvature = unvech(parts[:, :-1], weighted=True), parts[:, -1, None, None]
         steps = np.divide(G, curvature, out=np.zeros_like(G), where=curvature > 0)
         geodesics = AffineGeodesics.whitened(real_form(cholesky(D)), -steps)

@@ -44,6 +44,7 @@ from spdatoms.geometry.validation import (
     raise_unless_semidefinite,
     raise_unless_spd,
     raise_unless_symmetric,
+    values_are_trusted,
 )
 
 
@@ -164,7 +165,7 @@ def powm(X: ArrayLike, exponent: float) -> FloatArray:
         SPD matrices.
     """
     X = as_matrices(X, "X")
-    definite = bool(is_spd(X).all())
+    definite = not values_are_trusted() and bool(is_spd(X).all())
     if not definite:
         X = as_semidefinite(X, "X") if exponent > 0 else as_spd(X, "X")
     return powers(X, exponent, definite)
@@ -189,7 +190,7 @@ def powers(X: FloatArray, exponent: float, definite: bool = False) -> FloatArray
         out[~spd] = gram(U * (np.maximum(eigenvalues, 0.0) ** (0.5 * exponent))[:, None, :])
         return out
 
-    return map_blocks(power_block if definite or exponent < 0 else semidefinite_block, X)
+    return map_blocks(power_block if definite or exponent <= 0 else semidefinite_block, X)
 
 
 @same_kind

@@ -88,8 +88,9 @@ def check_spd(X: ArrayLike, *, name: str = "X") -> FloatArray:
     Within ``sklearn.config_context(assume_finite=True)``, or after `sklearn.set_config`, this function and all others
     that take matrices into memory trust their values: types, shapes and parameters are still checked, but not whether
     matrices are finite, symmetric and definite. With matrices that are not, results may be wrong without a
-    word, or NaN. Check data once before, with this function. As scikit-learn's, the setting is that of a thread: what
-    other threads read, and Dask arrays and memory maps that are read part by part, is checked.
+    word or NaN, or a later step may raise an error. Check data once before, with this function outside of the setting,
+    which is that of a thread, as scikit-learn's: what other threads read is checked, and so is what ``fit`` reads part
+    by part of Dask arrays and memory maps.
 
     Examples
     --------

@@ -14,7 +14,7 @@ struct WeightedSum {
     double *out;                // (n, n); the sum is added to it
 };
 
-// Add the weighted sum of COUNT matrices from the first on: what is left of the diagonal need not be right.
+// Add the weighted sum of COUNT matrices from the first on: entries left of the diagonal have no meaning.
 template <int COUNT> INLINE void add_matrices(const WeightedSum &g, Int first) {
     const Int size = g.n * g.n, width = g.n < L ? size : g.n;  // a small matrix is one row
     const double *const weights = g.weights + first;

@@ -101,8 +101,9 @@ def reproduce(
         _list_experiments(experiment)
         return
     check_outputs([], [markdown], force=force)
+    experiments = paper.experiments
     compute = partial(
-        paper.experiments.run,
+        experiments.run,
         methods=_names(methods),
         parts=_names(parts),
         repeats=repeats,
@@ -118,14 +119,13 @@ def reproduce(
     if several and report_only and out is None and markdown is not None:
         _write_pages(markdown)
         return
-    errors = paper.experiments.experiment
     shown = False
-    for name in paper.experiments.EXPERIMENTS if several else [experiment]:
+    for name in experiments.EXPERIMENTS if several else [experiment]:
         folder = out / name if out is not None and several else out
         if folder is not None:
-            check_folder(folder, data, paper.experiments.RESULTS_FILE, force=force)
+            check_folder(folder, data, experiments.RESULTS_FILE, force=force)
         try:
-            found = paper.experiments.get_experiment(name)
+            found = experiments.get_experiment(name)
             if report_only:
                 results = _earlier_results(found, folder)
             else:
@@ -135,9 +135,9 @@ def reproduce(
             on = f"goes on with what is in {out}" if out else "with --out FOLDER can go on later"
             say(f"interrupted: the same command {on}")
             raise typer.Exit(INTERRUPTED) from interruption
-        except (errors.NoDataError, FileNotFoundError, errors.UnknownNameError) as error:
+        except (experiments.NoDataError, FileNotFoundError, experiments.UnknownNameError) as error:
             if not several:
-                refuse_if(isinstance(error, errors.UnknownNameError), str(error))
+                refuse_if(isinstance(error, experiments.UnknownNameError), str(error))
                 raise
             say(f"{name}: left out. {error}")
             continue

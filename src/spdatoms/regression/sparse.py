@@ -84,6 +84,8 @@ class SPDSparseRegressor(Threaded, SPDRegressor):
 
         Parameters
         ----------
+        X : array-like of shape (m, n, n)
+            SPD matrices. A Dask array is collected in memory.
         y : array-like of shape (m,) or (m, q)
             Their targets: a number for each, or q numbers.
         sample_weight : array-like of shape (m,), default=None

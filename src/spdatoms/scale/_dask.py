@@ -87,7 +87,7 @@ class DaskStream(Stream):
 
     @cached_property
     def _workers(self) -> list[tuple[int, int]]:
-        """The memory of every worker, 0 if it is not known, and its threads, cluster.asked for once."""
+        """The memory of every worker, 0 if it is not known, and its threads, asked for once."""
         client = cluster.client_of_user()
         if client is None:
             return [(0, available_processors())]

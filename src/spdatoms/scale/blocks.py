@@ -155,7 +155,7 @@ def with_progress(
     """Return ``method(estimator, X, *args, **kwargs)`` as `by_chunks` does, for an array in memory, with a bar."""
     call = _Call(method, estimator, args, kwargs)
     parts = ((rows, X[rows]) for rows in block_slices(len(X), -(-len(X) // _STEPS)))
-    return _joined(_results(call, parts, len(X)), len(X))
+    return np.concatenate([*_results(call, parts, len(X))])
 
 
 def _results(call: _Call, parts: Iterable[tuple[slice, Array]], count: int) -> Iterator[Array]:

@@ -133,13 +133,15 @@ def _bones(lines: list[list[str]]) -> dict[str, Bone]:
 
 
 def _bone(values: dict[str, list[str]]) -> Bone:
-    name, axis = values.get("name", [""])[0], values.get("axis", _ORIGIN)
-    direction, length = _vector(values.get("direction", _ORIGIN)), values.get("length", _ORIGIN)
+    name = values.get("name", [""])[0]
+    length = values.get("length", ["0"])[0]
+    direction = _vector(values.get("direction", _ORIGIN))
+    axis = values.get("axis", _ORIGIN)
     axes = axis[3].lower() if len(axis) > 3 else "xyz"
     channels = tuple(channel.lower() for channel in values.get("dof", []))
     if not set(channels) <= set(_ROTATIONS):
         raise ValueError(f"the bone {name!r} has channels other than rx, ry, rz")
-    return Bone(name, direction, float(length[0]), _vector(axis), axes, channels)
+    return Bone(name, direction, float(length), _vector(axis), axes, channels)
 
 
 def _vector(words: list[str]) -> Floats:

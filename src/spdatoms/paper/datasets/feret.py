@@ -101,6 +101,8 @@ def _covariances(problems: Problems) -> list[Face]:
     counts = {len(stack) for stack in stacks.values()}
     if len(counts) > 1:
         problems.add(f"the files hold different numbers of people: {sorted(counts)}")
+    elif len({stack.shape[1:] for stack in stacks.values()}) > 1:
+        problems.add("the files hold matrices of different sizes")
     elif counts:
         problems.expect("people", min(counts), PEOPLE)
     return [

@@ -62,6 +62,7 @@ __all__ = [
     "SettingsError",
     "Summary",
     "Task",
+    "UnknownNameError",
     "get_experiment",
     "read_results",
     "run",

@@ -84,8 +84,8 @@ class Cell:
     def _outcome(self, task: Task) -> Outcome:
         try:
             return self.experiment.evaluate(self.method, task, self.setting)
-        except Exception as error:
-            if isinstance(error, ImportError) or not self.experiment.errors_are_noted:
+        except (ArithmeticError, ValueError) as error:  # also LinAlgError
+            if not self.experiment.errors_are_noted:
                 raise
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             return Outcome({}, 0.0, 0.0, note=f"no accuracy in a division ({reason})")

@@ -311,6 +311,7 @@ def described(experiment: Described) -> Described:
     """Decorate an experiment: a file beside its module, with the ending .toml, has its class attributes."""
     module = sys.modules[experiment.__module__]
     found = tomllib.loads(Path(str(module.__file__)).with_suffix(".toml").read_text("utf-8"))
+    found.setdefault("few_repeats", {})  # not those of a base class
     found["missing"] = [(m["what"], m["takes"]) for m in found.get("missing", ())]
     found["published"] = [Published(**row) for row in found.get("published", ())]
     for name, value in found.items():

@@ -13,12 +13,13 @@ from spdatoms.paper.reporting.comparison import differences, mean_and_error
 from spdatoms.paper.reporting.picture import Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid
 
-_BETWEEN = ": "
+#: What stands between the data set and the kind of difficulty in the name of a part.
+BETWEEN = ": "
 
 
 def data_and_kind(part: str) -> tuple[str, str]:
     """Return the data set and the kind of difficulty in the name of a part."""
-    data, _, kind = part.rpartition(_BETWEEN)
+    data, _, kind = part.rpartition(BETWEEN)
     return data, kind
 
 

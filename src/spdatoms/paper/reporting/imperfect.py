@@ -11,11 +11,10 @@ import numpy as np
 from spdatoms.paper.experiments.experiment import Experiment
 from spdatoms.paper.experiments.results import Results, Row
 from spdatoms.paper.reporting.comparison import difference, mean_and_error
-from spdatoms.paper.reporting.curves import data_and_kind, kinds_of, methods_in_figure
+from spdatoms.paper.reporting.curves import BETWEEN, data_and_kind, kinds_of, methods_in_figure
 from spdatoms.paper.reporting.picture import WIDE, Picture, draw_curves, panelled, title_panel
 from spdatoms.paper.reporting.table import HIGH, MISSING, Table, grid, value
 
-_BETWEEN = ": "
 #: The treatment and the level of which every data set is shown.
 SHOWN = {
     "missing channels": ("refitted", "50%"),
@@ -57,7 +56,7 @@ def cases_of(results: Results, kind: str) -> dict[str, list[str]]:
     for row in results.rows:
         if data_and_kind(row.part)[1] == kind:
             for case in row.scores:
-                treatment, _, level = case.partition(_BETWEEN)
+                treatment, _, level = case.partition(BETWEEN)
                 levels = found.setdefault(treatment, [])
                 levels += [level] if level not in levels else []
     return found
@@ -78,7 +77,7 @@ def accuracies(
 
 def _hits(rows: Sequence[Row], treatment: str, level: str) -> Any:
     """Return which queries of all repeats are right."""
-    bits = "".join(row.extra["hits"][f"{treatment}{_BETWEEN}{level}"] for row in rows)
+    bits = "".join(row.extra["hits"][f"{treatment}{BETWEEN}{level}"] for row in rows)
     return np.array(list(bits), np.int64)
 
 
@@ -121,7 +120,7 @@ def _data_sets(results: Results, kind: str, methods: Sequence[str], reference: s
         overall = MISSING
         if reference in methods and method != reference:
             beside = [
-                _difference(results, f"{d}{_BETWEEN}{kind}", method, reference, case) for d in data
+                _difference(results, f"{d}{BETWEEN}{kind}", method, reference, case) for d in data
             ]
             cells = [f"{cell} ({text})" for cell, text in zip(cells, beside, strict=True)]
             overall = difference(found[method], found[reference])

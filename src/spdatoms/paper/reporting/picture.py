@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 from spdatoms._utils.extras import import_extra
 from spdatoms.paper.plotting import AccuracyBySizeDisplay
 
-#: As many panels stand side by side, and as many one below the other on a narrow screen; more stand in pairs there.
-_IN_A_ROW = _FEW = 3
+#: At most this number of panels stand side by side.
+_IN_A_ROW = 3
+#: Up to this number they stand one below the other on a narrow screen; more stand in pairs there.
+_FEW = 3
 #: From this width on, in inches, a legend has all its columns.
 WIDE = 6.0
 #: What a panel is about.
@@ -82,7 +84,7 @@ def panelled(
 ) -> Picture:
     """Return a picture with a panel for every key, three in a row, for telephones below each other or in pairs.
 
-    The legend below them, in some columns, is that of the first one. Panels of a row share the
+    The legend below them, in some columns, has what any of them shows. Panels of a row share the
     scale of their vertical axes if they are to ``share`` it.
     """
     figures = []
@@ -98,8 +100,12 @@ def panelled(
         for ax, key in zip(axes, keys, strict=False):
             draw(ax, key)
         if legend:
-            handles, _ = axes[0].get_legend_handles_labels()
-            fitting = legend if figure.get_figwidth() > WIDE else min(legend, 2)
+            shown: dict[str, Any] = {}
+            for ax in axes[: len(keys)]:
+                for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                    shown.setdefault(label, handle)
+            handles = list(shown.values())
+            fitting = legend if figure.get_figwidth() >= WIDE else min(legend, 2)
             legend_below(figure, handles, fitting, fontsize)
         figures.append(figure)
     return Picture(name, caption, *figures)

@@ -5,8 +5,8 @@
 Peers are pyRiemann, NumPy and, for few large matrices, torch. All have one thread and take turns in one process. The
 least processor time of several runs counts. Ours check their input, theirs do not. The check of Euclidean distances,
 means and medians takes longer than the work: for these, neither side checks, and rows that say "checked" are the
-default. The exit status is 1 if another cell is below one, that is, if a peer is faster with equal work. The file is what the
-plot of the page on performance is drawn from.
+default. The exit status is 1 if another cell is below one, that is, if a peer is faster with equal work. The file is
+what the plot of the page on performance is drawn from.
 """
 
 from __future__ import annotations

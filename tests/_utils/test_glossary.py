@@ -8,6 +8,7 @@ import sys
 from dataclasses import KW_ONLY
 from typing import Any
 
+from spdatoms import SPDKNeighborsClassifier
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.estimator import StackEstimator, checked_fit, estimator_call
 from spdatoms._utils.glossary import describe_members
@@ -184,8 +185,14 @@ def test_a_subclass_has_its_own_docstring():
     assert Own.__doc__ == OWN
 
 
+def test_methods_that_take_streams_say_so():
+    streams = "It may be a Dask array, see `spdatoms.scale`."
+    assert streams in (SPDKNeighborsClassifier.predict.__doc__ or "")
+    assert streams not in (SPDKNeighborsClassifier.kneighbors.__doc__ or "")
+
+
 def test_methods():
-    X = "X : array-like of shape (m, n, n)\n    SPD matrices. It may be a Dask array, see `spdatoms.scale`.\n"
+    X = "X : array-like of shape (m, n, n)\n    SPD matrices.\n"
     assert Own.fit.__doc__ == (
         f"Fit.\n\nParameters\n----------\n{X}y : object, default=None\n    Ignored.\n\n"
         "Returns\n-------\nself : object\n    The estimator itself."

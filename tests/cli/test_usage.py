@@ -86,7 +86,7 @@ def test_process(files):
     out, err = spdatoms("learn", files / "bad.npy", "--out", files / "m.spdatoms", code=1)
     assert out == ""
     assert "\nerror: bad.npy[3] is not positive definite" in err
-    assert err.count("\n") == 3  # what was read, a warning about --atoms, and what is wrong
+    assert err.count("\n") == 2  # what was read, and what is wrong
 
 
 @pytest.mark.slow

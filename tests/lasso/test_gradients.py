@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spdatoms import sparse_code
-from spdatoms.lasso.gram_coder import code_vjp, gram_vjp
+from spdatoms.lasso.gradients import code_vjp, gram_vjp
 
 STEP = 1e-6
 

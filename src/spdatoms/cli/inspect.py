@@ -229,7 +229,7 @@ def _kernels(X: Array) -> list[tuple[str, str, str, str]]:
 
 
 def repaired_block(X: Array, rows: slice, unfit: Array, kept: Array) -> Array:
-    """Return the matrices of some rows that are kept, the unfit among them repaired; both are indices."""
+    """Return what ``--repaired`` writes for some rows: the matrices that are kept, the unfit among them repaired."""
     from spdatoms.geometry import nearest_spd, regularise
     from spdatoms.geometry.validation import as_float
 

@@ -160,7 +160,7 @@ def common_range(X: Array, path: Path) -> Any:
 
 
 def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False) -> Matrices:
-    """Return matrices on a common range, or checked if that is None; the first bad one is refused with its index.
+    """Return the matrices of a file on a common range, or checked if that is None; the first bad one is an error.
 
     Those that are ``incomplete`` may lack channels, whose rows and columns are NaN, if there is no common range.
     """

@@ -125,7 +125,7 @@ class Dataset:
 
 
 def encode(labels: Sequence[str], order: Sequence[str] = ()) -> tuple[Indices, tuple[str, ...]]:
-    """Return the index of each label, and the names: those of `order`, or the labels sorted."""
+    """Return a data set's labels as indices, and their names: those of `order`, or the labels sorted."""
     names = tuple(order) or tuple(sorted(set(labels)))
     index = {name: i for i, name in enumerate(names)}
     return np.array([index[label] for label in labels], dtype=np.intp), names

@@ -182,7 +182,7 @@ def _sizes(sums: Floats) -> Floats:
 
 
 def floored(eigenvalues: Floats) -> Floats:
-    """Return max(λ, floor·max|λ|): the projection onto the cone."""
+    """Return max(λ, floor·max|λ|) of sums whose weights have both signs: the projection onto the cone."""
     greatest = np.abs(eigenvalues).max(axis=-1, keepdims=True)
     floor = FLOOR * np.maximum(greatest, _TINY)
     return np.asarray(np.maximum(eigenvalues, floor))
@@ -206,7 +206,7 @@ def with_values(matrix: scipy.sparse.csc_array, values: Floats) -> scipy.sparse.
 
 
 def columns(matrix: scipy.sparse.csc_array, chosen: Indices) -> scipy.sparse.csc_array:
-    """Return some columns, without a copy if that is all of them."""
+    """Return the weights of some atoms, which are columns, without a copy if that is all of them."""
     return matrix if len(chosen) == matrix.shape[1] else matrix[:, chosen]
 
 

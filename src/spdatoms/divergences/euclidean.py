@@ -8,8 +8,8 @@ import numpy as np
 
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.divergences.checked_pairs import EUCLIDEAN
-from spdatoms.divergences.squared_distance import HalfVectorDistance, matrix_of
-from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
+from spdatoms.divergences.squared_distance import HalfVectorDistance
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors, matrix_of
 from spdatoms.geometry.repair import nearest_spd
 
 

@@ -15,12 +15,12 @@ import scipy.sparse
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.divergences._products import rounded, too_small
-from spdatoms.divergences.squared_distance import HalfVectorDistance, matrix_of
+from spdatoms.divergences.squared_distance import HalfVectorDistance
 from spdatoms.geometry.batched import inverse, inverse_half_vectors
 from spdatoms.geometry.functions import exponentials, logarithms, logm, powers
 from spdatoms.geometry.geodesics import Geodesics, LogGeodesics
 from spdatoms.geometry.graded import is_graded
-from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors
+from spdatoms.geometry.half_vectors import from_half_vectors, half_vectors, matrix_of
 from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.repair import nearest_spd
 from spdatoms.geometry.spectral import (

@@ -20,7 +20,6 @@ from spdatoms.divergences._products import (
     too_small,
 )
 from spdatoms.divergences.base import Divergence, PreparedSet
-from spdatoms.geometry.half_vectors import from_half_vectors
 from spdatoms.geometry.hermitian import real_type
 from spdatoms.geometry.spectral import as_stack
 from spdatoms.native.elementwise import mirror, settle_squares
@@ -163,11 +162,6 @@ class HalfVectorDistance(SquaredDistance):
     @abstractmethod
     def write_half_vectors(self, X: FloatArray, out: Floats, first: int) -> None:
         """Write the half-vectors of f(X_i) to ``out``; errors count the matrices from ``first``."""
-
-
-def matrix_of(half: Floats, n: int) -> Floats:
-    """Return the matrix of a half-vector."""
-    return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])
 
 
 def squared_norms(differences: Floats, dtype: np.dtype[np.floating]) -> FloatArray:

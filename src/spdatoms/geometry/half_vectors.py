@@ -140,3 +140,8 @@ def half_vectors(X: FloatArray, out: Floats) -> None:
 def from_half_vectors(half: Floats, n: int, *, weighted: bool) -> Floats:
     """Return the symmetric matrices (m, n, n) of half-vectors."""
     return (half / tile_weights(n) if weighted else half).take(_places(n)[1], axis=-1)
+
+
+def matrix_of(half: Floats, n: int) -> Floats:
+    """Return the matrix of a weighted half-vector."""
+    return np.asarray(from_half_vectors(half[None], n, weighted=True)[0])

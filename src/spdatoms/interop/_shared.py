@@ -16,7 +16,7 @@ from spdatoms.divergences.hermitian import over
 from spdatoms.divergences.paired import divergence
 from spdatoms.divergences.pairwise import prepared_sets
 from spdatoms.lasso import sparse_code
-from spdatoms.lasso.gram_coder import code_vjp, gram_vjp
+from spdatoms.lasso.gradients import code_vjp, gram_vjp
 
 _Function = Callable[..., Any]
 #: Which of two gradients are wanted.

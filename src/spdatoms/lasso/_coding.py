@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.linalg.lapack
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from spdatoms._utils.threads import block_slices, effective_n_jobs, one_blas_thread, run_blocks
+from spdatoms._utils.threads import effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Floats
 from spdatoms.lasso._input import (
     CodingProblem,
@@ -22,6 +21,7 @@ from spdatoms.lasso._input import (
     representable,
 )
 from spdatoms.lasso.certificate import Certificate, certify
+from spdatoms.lasso.collaborative import CollaborativeCoder
 from spdatoms.lasso.units import (
     common_exponents,
     in_units,
@@ -30,17 +30,12 @@ from spdatoms.lasso.units import (
     unit_exponents,
     within_penalty,
 )
-from spdatoms.native import feature_sign
+from spdatoms.native.feature_sign import EXCESS, REPORT, SOLVED, code_block
 
 Codes: TypeAlias = NDArray[np.floating[Any]] | scipy.sparse.csr_array
 
 #: Atoms that tell which queries are alike, and from how many atoms on it matters.
 _LANDMARKS, _MANY_ATOMS = 16, 256
-#: Queries that BLAS gets at a time. Always this many, made up by zeros: how BLAS rounds depends on the
-#: shape, and the code of a query must not depend on the others.
-_PANEL = 64
-#: Solutions, each for what the ones before have left. The second is rarely needed.
-_SOLUTIONS = 3
 
 
 class QueryCoding:
@@ -79,7 +74,7 @@ class QueryCoding:
         self._direct = direct if direct is not None and direct.definite else None
         self._allowed, self._wanted, self._penalties = np.zeros((3, n_queries))
         self._units = np.zeros(n_queries, np.int64)
-        self._report = np.zeros((n_queries, feature_sign.REPORT))
+        self._report = np.zeros((n_queries, REPORT))
         self._dense = np.empty((0 if sparse else n_queries, n_atoms), problem.dtype)
         self._blocks: dict[int, scipy.sparse.csr_array] = {}
 
@@ -147,9 +142,7 @@ class QueryCoding:
             cross, self._problem.scales.inverse, self._wanted[part] / 2, self._excluded[part],
             codes, self._report[part],
         )  # fmt: skip
-        for row in np.flatnonzero(
-            ~(2 * self._report[part, feature_sign.EXCESS] <= self._allowed[part])
-        ):
+        for row in np.flatnonzero(~(2 * self._report[part, EXCESS] <= self._allowed[part])):
             one = slice(part.start + row, part.start + row + 1)
             self._search(one, cross[row : row + 1], codes[row : row + 1])
 
@@ -160,11 +153,11 @@ class QueryCoding:
         warm = self._init is not None or self._direct is not None
         while True:
             # The kernel works with h, half the gradient.
-            failed = feature_sign.code_block(
+            failed = code_block(
                 problem.gram, cross, self._penalties[part] / 2, self._wanted[part] / 2, problem.positive,
                 problem.max_rounds, scales, self._excluded[part], warm, codes, self._report[part], order,
             )  # fmt: skip
-            if failed == feature_sign.SOLVED:
+            if failed == SOLVED:
                 return
             order = order[failed:]
             query = problem.first + part.start + int(order[0])
@@ -192,88 +185,3 @@ def _block_length(n_queries: int, n_atoms: int, n_jobs: int | None) -> int:
     jobs = effective_n_jobs(n_jobs)
     for_threads = n_queries if jobs == 1 else -(-n_queries // (4 * jobs))
     return max(1, min(2048, for_memory, for_threads))
-
-
-class CollaborativeCoder:
-    """Collaborative representation, min_y k(X,X) − 2 yᵀk + yᵀ(K + ρI)y: one factorisation for all queries.
-
-    Without ‖y‖₁ the code is (K + ρI)⁻¹k. Of a query that must not use atom e the code is y − g·y_e/g_e with
-    the column g = (K + ρI)⁻¹e_e: it solves the equations of all other atoms, and its entry e is zero.
-
-    Attributes
-    ----------
-    definite : bool
-        Whether there is a factor; without one no query can be coded here.
-    """
-
-    def __init__(self, gram: Floats) -> None:
-        self._gram = gram
-        with one_blas_thread():
-            self._factor, failed = scipy.linalg.lapack.dpotrf(gram, lower=True, clean=False)
-        self.definite = failed == 0
-
-    def code(
-        self,
-        cross: Floats,
-        inverse_scale: Floats,
-        tolerance: Floats,
-        excluded: NDArray[np.int64],
-        codes: Floats,
-        report: Floats,
-    ) -> None:
-        """Write the codes of a block of queries, and the report of `code_block` on each.
-
-        ``inverse_scale`` holds 1/√K_jj, the scale in which errors of h are judged.
-
-        The rounds of the report are solutions: codes of which the error in h is above the tolerance
-        after the last are left to the caller.
-        """
-        h, rounds = np.empty_like(cross), np.empty(len(cross))
-        for part in block_slices(len(cross), _PANEL):
-            codes[part], h[part], rounds[part] = self._panel(
-                cross[part], inverse_scale, tolerance[part], excluded[part]
-            )
-        error = np.abs(h).max(axis=1)
-        report[:, feature_sign.VIOLATION], report[:, feature_sign.PEAK] = error, error  # α is zero
-        report[:, feature_sign.EXCESS] = (np.abs(h) * inverse_scale).max(axis=1)
-        report[:, feature_sign.ROUNDS] = rounds
-        report[:, feature_sign.LINEAR] = (codes * cross).sum(axis=1)
-        report[:, feature_sign.QUADRATIC] = (codes * (cross - h)).sum(axis=1)
-        report[:, feature_sign.NORM] = np.abs(codes).sum(axis=1)
-        report[:, feature_sign.NONZEROS] = np.count_nonzero(codes, axis=1)
-
-    def _panel(
-        self, cross: Floats, inverse_scale: Floats, tolerance: Floats, excluded: NDArray[np.int64]
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return the codes y of some queries, h = k − (K + ρI)y, and the numbers of solutions."""
-        count, n_atoms = cross.shape
-        k = np.zeros((_PANEL, n_atoms))
-        k[:count] = cross
-        without = np.flatnonzero(excluded >= 0)
-        atom = excluded[without]
-        column = np.zeros_like(k)
-        column[without, atom] = 1.0
-        column = self._solve(column) if len(without) else column
-        y, h = np.zeros_like(k), k.copy()
-        rounds = np.zeros(count)
-        for _ in range(_SOLUTIONS):
-            h[without, atom] = 0.0
-            error = (np.abs(h[:count]) * inverse_scale).max(axis=1)
-            short = np.flatnonzero(~(error <= tolerance))
-            if not len(short):
-                break
-            step = self._solve(h)
-            step[without] -= (
-                column[without] * (step[without, atom] / column[without, atom])[:, None]
-            )
-            step[without, atom] = 0.0
-            y[short] += step[short]
-            h = k - y @ self._gram
-            rounds[short] += 1
-        h[without, atom] = 0.0
-        return y[:count], h[:count], rounds
-
-    def _solve(self, right: Floats) -> Floats:
-        """Return (K + ρI)⁻¹b for each row b."""
-        solution: Floats = scipy.linalg.lapack.dpotrs(self._factor, right.T, lower=True)[0].T
-        return np.ascontiguousarray(solution)

@@ -59,7 +59,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 
 def ends_in(path: Path, suffixes: tuple[str, ...]) -> bool:
-    """Return whether a name has one of these endings, upper or lower case."""
+    """Return whether the name of a file has one of these endings, upper or lower case."""
     return path.name.lower().endswith(suffixes)
 
 

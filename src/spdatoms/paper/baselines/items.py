@@ -79,5 +79,5 @@ class ScoredItemClassifier(ItemClassifier):
 
 
 def grey_images(X: Any) -> list[FloatArray]:
-    """Return grey images, checked."""
+    """Return the grey images that a classifier of images was given, checked."""
     return [grey_image(image, f"X[{i}]") for i, image in enumerate(as_items(X, "images", 2))]

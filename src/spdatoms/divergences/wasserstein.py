@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import svdvals
 
 from spdatoms._utils.threads import interruptibly
 from spdatoms._utils.typing import FloatArray, Floats
@@ -60,8 +59,7 @@ class Wasserstein(FactoredDistance):
         """Return tr A + tr B − 2 Σ σ(MᴴL) of pairs, NaN where too much cancels, or the range is not enough."""
         traces = np.einsum("mii->m", A).real + np.einsum("mii->m", B).real
         products = adjoint(cholesky(B)) @ cholesky(A)
-        sums = [interruptibly(svdvals, product).sum() for product in products]
-        values = traces - 2.0 * np.array(sums)
+        values = traces - 2.0 * interruptibly(np.linalg.svdvals, products).sum(axis=-1)
         fit = (traces > _LEAST) & (traces < 1.0 / _LEAST) & (values > _CANCELLED * traces)
         return np.where(fit, values, np.nan)
 

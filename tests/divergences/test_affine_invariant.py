@@ -14,11 +14,11 @@ from _divergence_oracles import value as exact_value
 from _matrices import random_spd, spd_stacks
 from spdatoms import pairwise_divergence
 from spdatoms.divergences import AffineInvariant
-from spdatoms.native import kernel, lane_count
+from spdatoms.native import lane_count
 
 EPS = np.finfo(np.float64).eps
-#: Columns that the kernel computes together.
-WIDTH = kernel("airm_group", "")() * lane_count(np.float64)
+#: Columns that the kernel computes together: GROUP in eigenvalues.hpp.
+WIDTH = 4 * lane_count(np.float64)
 
 airm = AffineInvariant()
 
@@ -243,6 +243,21 @@ def test_a_matrix_beyond_the_range_of_numbers_is_refused_in_words() -> None:
     X = np.diag([1e-300, 1.0, 1e300])[None]
     with pytest.raises(ValueError, match="orders of magnitude"):
         pairwise_divergence(X, metric="riemann")
+
+
+@pytest.mark.parametrize("m", [2, 3, 4, 9, 14])
+@pytest.mark.parametrize("n", [33, 64, 210])
+def test_few_large_matrices(n, m):
+    """Their pairs have lanes of their own, whatever the threads."""
+    X = random_spd(m, n, condition=1e3, seed=n)
+    X[0] *= 1e-100
+    X[-1] = random_spd(1, n, condition=1e8)[0]  # whose pairs need their inverses, too
+    found = airm2(X)
+    np.testing.assert_allclose(found, airm2(X, X.copy()), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found[0, 1:], generalised_eigenvalues(X[:1], X[1:])[0], rtol=1e-7)
+    assert (found == found.T).all()
+    assert (found.diagonal() == 0).all()
+    assert (found == airm2(X, n_jobs=2)).all()
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1.0])

@@ -90,7 +90,7 @@ def test_chosen_pairs(n, dtype):
 def test_few_large_matrices_have_the_bits_of_many(m, dtype, monkeypatch):
     X, many = definite(m, 41, dtype), definite(90, 41, dtype)
     # With two lanes rows are always chosen.
-    monkeypatch.setattr(batched, "_pairs_fill_lanes", lambda m, n, lanes: m < 90)
+    monkeypatch.setattr(batched, "pairs_fill_lanes", lambda m, n, lanes: m < 90)
     many[:m] = X
     logdets = batched.packed_log_determinant(Lanes(X, 1.0))
     shifts = np.zeros(90, dtype)
@@ -108,7 +108,7 @@ def test_few_large_matrices_have_the_bits_of_many(m, dtype, monkeypatch):
 
 
 def test_few_large_matrices_that_are_not_definite(monkeypatch):
-    monkeypatch.setattr(batched, "_pairs_fill_lanes", lambda m, n, lanes: True)
+    monkeypatch.setattr(batched, "pairs_fill_lanes", lambda m, n, lanes: True)
     X = definite(4, 40)
     X[2, 7, 7] = -50.0
     with pytest.raises(ValueError, match=r"not positive definite \(the first is 0, 2\)"):
@@ -119,7 +119,7 @@ def test_few_large_matrices_that_are_not_definite(monkeypatch):
 
 
 def test_pairs_are_chosen_where_rows_leave_lanes_idle():
-    assert batched._pairs_fill_lanes(4, 128, 8)
-    assert batched._pairs_fill_lanes(8, 128, 8)
-    assert not batched._pairs_fill_lanes(4, 12, 8)
-    assert not batched._pairs_fill_lanes(500, 40, 8)
+    assert batched.pairs_fill_lanes(4, 128, 8)
+    assert batched.pairs_fill_lanes(8, 128, 8)
+    assert not batched.pairs_fill_lanes(4, 12, 8)
+    assert not batched.pairs_fill_lanes(500, 40, 8)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh, solve_triangular, svdvals
+from scipy.linalg import eigvalsh, solve_triangular
 
 from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
@@ -17,7 +17,7 @@ from spdatoms.divergences._log_poles import LARGEST_BY_POLES, LOG_LEAST, LOG_LIM
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradients import summed_gradients
-from spdatoms.geometry.batched import inverse
+from spdatoms.geometry.batched import inverse, pairs_fill_lanes
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
 from spdatoms.geometry.geodesics import whiten
@@ -39,22 +39,23 @@ from spdatoms.geometry.spectral import (
 from spdatoms.geometry.triangles import symmetric
 from spdatoms.native import kernel, kernels, lane_count
 from spdatoms.native.elementwise import mirror
-from spdatoms.native.interleave import aligned_empty
+from spdatoms.native.interleave import aligned_empty, lanes_of
 
 _pack_factors = kernel("pack_factors", "qqqDDD")
-_squared_distances = kernels("squared_distances", "qqDDqDDqTq")
-_paired_squared_distances = kernel("paired_squared_distances", "qqDDqDDqDq")
+_squared_distances = kernels("squared_distances", "qqDDDDqTq")
+_paired_squared_distances = kernel("paired_squared_distances", "qqDDDDqDq")
 _log_sums = kernel("log_sums", "qqqqDDDDddDD")
 _slot_count = kernel("airm_slots", "q")
-#: Batches whose eigenvalues are found together.
-_GROUP = kernel("airm_group", "")()
 
 # Memory of the dense factors that are held at a time, and work (pairs · n³) between two chances
 # to interrupt.
 _BLOCK_BYTES = 4 << 20
 _BLOCK_WORK = 16_000_000
-# The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker.
-_LARGEST_NATIVE = 200
+# The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker, and so
+# it is from the second size on if fewer columns than these leave lanes idle.
+_LARGEST_NATIVE, _LARGEST_UNFILLED, _FEWEST_COLUMNS = 512, 200, 3
+# Batches that the kernel takes together, and those of so few pairs that threads could not share them.
+_GROUP, _PART_OF_GROUP = 4, 2
 # Up to this size eigenvalues of a stack are found sooner than those of one pair after the other.
 _LARGEST_STACKED = 100
 # Up to this size the ratios of pairs are found sooner by rotations than by tridiagonal matrices.
@@ -65,20 +66,59 @@ _WELL_CONDITIONED = 1e-4
 _LOG_GRADED = float(np.log(1e8))
 
 
+@dataclass(frozen=True)
+class PackedFactors:
+    """Factors as the kernels take them."""
+
+    #: L by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is repeated, and so is its 2k.
+    lanes: Floats
+    #: 2k, one per lane.
+    exponents: Floats
+    #: L⁻¹ by blocks of rows, (m, slots).
+    inverses: Floats
+
+    @classmethod
+    def of(cls, X: FloatArray) -> PackedFactors:
+        """Factor matrices, a block of them at a time."""
+        (m, n), lanes = X.shape[:2], lane_count(np.float64)
+        batches, slots = -(-m // lanes), _slot_count(n)
+        inverses = aligned_empty((m, slots), np.float64)
+        factors = aligned_empty((batches, slots, lanes), np.float64)
+        exponents = aligned_empty((batches * lanes,), np.float64)
+        for part in block_slices(m, max(1, _BLOCK_BYTES // (8 * n * n))):
+            L, exponents[part] = _scaled_factors(X[part])
+            _pack_factors(n, len(L), part.start, L, inverses, factors)
+        # Lanes past the last matrix repeat it: they are computed and thrown away.
+        factors[-1, :, (m - 1) % lanes + 1 :] = factors[-1, :, (m - 1) % lanes, None]
+        exponents[m:] = exponents[m - 1]
+        return cls(factors, exponents, inverses)
+
+    def inverses_of(self, chosen: Indices) -> Floats:
+        """Return L⁻¹ of the matrices chosen for the lanes, as batches."""
+        return _side_by_side(self.inverses[chosen], self.lanes.shape[2])
+
+    def factors_of(self, chosen: Indices) -> Floats:
+        """Return L of the matrices chosen for the lanes, as batches."""
+        width = self.lanes.shape[2]
+        return _side_by_side(self.lanes[chosen // width, :, chosen % width], width)
+
+
 @dataclass
 class FactoredSet(PreparedSet):
-    """Matrices ``X_i = 4^{k_i} L_i L_iᵀ`` and their factors.
+    """Matrices ``X_i = 4^{k_i} L_i L_iᵀ``, and their factors when they are first needed.
 
     The powers of four bring the largest diagonal entry of ``L_i L_iᵀ`` near one.
     """
 
-    #: L as the kernels take it: by blocks of columns, one matrix per lane, (batches, slots, lanes); the last is
-    #: repeated, and so is its 2k. Large matrices, which LAPACK takes, have L itself.
-    factors: Floats
-    #: 2k, one per matrix.
-    exponents: Floats
-    #: L⁻¹ by blocks of rows, (m, slots); empty for large matrices.
-    inverses: Floats
+    @cached_property
+    def packed(self) -> PackedFactors:
+        """The factors for the kernels."""
+        return PackedFactors.of(self.matrices)
+
+    @cached_property
+    def dense(self) -> tuple[Floats, Floats]:
+        """L and 2k, for LAPACK."""
+        return _scaled_factors(self.matrices)
 
     @cached_property
     def relative_variances(self) -> Floats:
@@ -103,37 +143,22 @@ class AffineInvariant(Divergence):
     congruence_invariant: ClassVar[bool] = True
     complex_pairs_from: ClassVar[float] = 32
 
-    def prepare(self, X: FloatArray) -> FactoredSet:
-        """Factor the matrices and store the factors in the kernels' order, unless they are for LAPACK."""
-        m, n = X.shape[:2]
-        if n > _LARGEST_NATIVE:
-            return FactoredSet(X, *_scaled_factors(X), np.empty(0))
-        lanes = lane_count(np.float64)
-        batches, slots = _GROUP * -(-m // (_GROUP * lanes)), _slot_count(n)
-        inverses = aligned_empty((m, slots), np.float64)
-        factors = aligned_empty((batches, slots, lanes), np.float64)
-        exponents = aligned_empty((batches * lanes,), np.float64)
-        for part in block_slices(m, max(1, _BLOCK_BYTES // (8 * n * n))):
-            L, exponents[part] = _scaled_factors(X[part])
-            _pack_factors(n, len(L), part.start, L, inverses, factors)
-        # Lanes past the last matrix repeat it: they are computed and thrown away.
-        spare = np.arange(m, batches * lanes)
-        factors[spare // lanes, :, spare % lanes] = factors[(m - 1) // lanes, :, (m - 1) % lanes]
-        exponents[m:] = exponents[m - 1]
-        return FactoredSet(X, factors, exponents, inverses)
-
-    def prepare_for_centre(self, X: FloatArray) -> PreparedSet:
-        """Return the matrices alone."""
-        return PreparedSet(X)
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> FactoredSet:
+        """Return the matrices."""
+        return FactoredSet(X)
 
     def pairwise(
         self, X: FactoredSet, Y: FactoredSet | None = None, *, n_jobs: int | None = None
     ) -> FloatArray:
         """Return AIRM² of all pairs; see `Divergence.pairwise`."""
         other = X if Y is None else Y
-        dtype = np.result_type(X.matrices.dtype, other.matrices.dtype)
-        out = np.empty((len(X), len(other)), dtype)
-        fill = _native_rows if X.n <= _LARGEST_NATIVE else _large_rows
+        m, n = X.matrices.shape[:2]
+        out = np.empty((m, len(other)), np.result_type(X.matrices.dtype, other.matrices.dtype))
+        if _lapack_is_quicker(n, len(other)):
+            fill, rows_at_once, _, _ = _large_rows, 1, X.dense, other.dense
+        else:
+            rows_at_once = _BLOCK_WORK // (len(other) * (n + 5) ** 3)
+            fill, _, _ = _native_rows, X.packed, other.packed
 
         def rows(part: slice) -> None:
             first = part.start if Y is None else -1
@@ -142,7 +167,13 @@ class AffineInvariant(Divergence):
             if Y is None:
                 mirror(out, part.start, part.stop)
 
-        run_blocks(rows, len(X), _BLOCK_WORK // (len(other) * (X.n + 5) ** 3), n_jobs)
+        if Y is None and fill is _native_rows and pairs_fill_lanes(m, n, lane_count(np.float64)):
+            i, j = np.triu_indices(m, 1)
+            out[i, j] = _native_pairs(X.packed, n, i, j, n_jobs)
+            _answer_open_pairs(X, X, slice(0, m), 0, out)
+            mirror(out, 0, m)
+        else:
+            run_blocks(rows, m, rows_at_once, n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
@@ -154,17 +185,15 @@ class AffineInvariant(Divergence):
         return of_each_pair(AIRM, self._paired, _by_eigenvalues, X, Y, 2.0)
 
     def _paired(self, X: FloatArray, Y: FloatArray) -> Floats:
-        one, other = self.prepare(X), self.prepare(Y)
-        out = np.empty(len(X))
-        if one.n <= _LARGEST_NATIVE:
-            inverses, count = _in_lanes(one.inverses), len(out)
-            groups = len(inverses) // _GROUP
+        one, other, count = self.prepare(X), self.prepare(Y), len(X)
+        if one.n <= _LARGEST_UNFILLED:
+            L, M, out = one.packed, other.packed, np.empty(count)
+            inverses = L.inverses_of(lanes_of(count, L.lanes.shape[2]))
             _paired_squared_distances(
-                *(one.n, 1, inverses, other.factors, groups, one.exponents, other.exponents),
-                *(-1, out, count),
+                *(one.n, 1, inverses, M.lanes, L.exponents, M.exponents, -1, out, count)
             )
         else:
-            out[:] = _by_eigenvalues(as_double(X), as_double(Y))
+            out = _by_eigenvalues(as_double(X), as_double(Y))
         ratios = other.relative_variances - one.relative_variances
         unanswered = np.flatnonzero(np.isnan(out) | (np.ptp(ratios, axis=1) > _LOG_GRADED))
         out[unanswered] = _by_singular_values(one, other, unanswered, unanswered)
@@ -217,7 +246,7 @@ class AffineInvariant(Divergence):
 
 def _summed_logs(X: FactoredSet, Y: FactoredSet, weights: Floats, n_jobs: int | None) -> Floats:
     """Return −2 L_i⁻ᵀ (Σ_j w_ij log(L_i⁻¹ Y_j L_i⁻ᵀ)) L_i⁻¹ with X_i = L_i L_iᵀ."""
-    n, (batches, _, lanes) = X.n, Y.factors.shape
+    n, own, (batches, _, lanes) = X.n, X.packed, Y.packed.lanes.shape
     # Of n z: the kernel's matrices have the trace n.
     (t, w), limit = n * LOG_POLES, LOG_LIMIT + np.log(n)
     triangles = np.empty((len(X), n * (n + 1) // 2))
@@ -228,7 +257,7 @@ def _summed_logs(X: FactoredSet, Y: FactoredSet, weights: Floats, n_jobs: int | 
         left[rows, : len(Y)] = np.where(graded, 0.0, weights[rows])
         parts = np.zeros((*triangles[rows].shape, lanes))
         _log_sums(
-            *(n, rows.stop - rows.start, batches, len(t), X.inverses[rows], Y.factors),
+            *(n, rows.stop - rows.start, batches, len(t), own.inverses[rows], Y.packed.lanes),
             *(t, w, limit, n * LOG_LEAST, left[rows], parts),
         )
         triangles[rows] = parts.sum(axis=2)
@@ -237,7 +266,7 @@ def _summed_logs(X: FactoredSet, Y: FactoredSet, weights: Floats, n_jobs: int | 
     run_blocks(compute, len(X), _BLOCK_WORK // (len(Y) * (n + 5) ** 3), n_jobs)
     left = left[:, : len(Y)]
     L, exponents = _scaled_factors(X.matrices)
-    shifts = np.log(2.0) * (Y.exponents[: len(Y)] - exponents[:, None])
+    shifts = np.log(2.0) * (Y.packed.exponents[: len(Y)] - exponents[:, None])
     sums = symmetric(triangles, *np.tril_indices(n), weighted=False)
     sums += np.eye(n) * np.einsum("ij,ij->i", weights - left, shifts)[:, None, None]
     sums = np.ldexp(-2.0 * sums, -exponents[:, None, None].astype(np.intp))
@@ -296,27 +325,30 @@ def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
     return L, exponents.astype(np.float64)
 
 
-def _in_lanes(inverses: Floats) -> Floats:
-    """Return inverse factors (m, slots) as whole groups of batches (batches, slots, lanes); the last is repeated."""
-    lanes = lane_count(np.float64)
-    batches = _GROUP * -(-len(inverses) // (_GROUP * lanes))
-    rows = inverses[np.minimum(np.arange(batches * lanes), len(inverses) - 1)]
-    return np.ascontiguousarray(rows.reshape(batches, lanes, -1).swapaxes(1, 2))
+def _side_by_side(rows: Floats, lanes: int) -> Floats:
+    """Return rows (k · lanes, slots) as batches (k, slots, lanes)."""
+    return np.ascontiguousarray(rows.reshape(-1, lanes, rows.shape[1]).swapaxes(1, 2))
+
+
+def _lapack_is_quicker(n: int, columns: int) -> bool:
+    """Return whether LAPACK is quicker than the kernel, in which few columns leave lanes idle."""
+    return n > _LARGEST_NATIVE or (n > _LARGEST_UNFILLED and columns < _FEWEST_COLUMNS)
 
 
 def _large_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result as `_native_rows` does, a pair at a time by LAPACK's singular values."""
+    (L, exponents_x), (M, exponents_y) = X.dense, Y.dense
     for i in range(rows.start, rows.stop):
         for j in range(i + 1 if first >= 0 else 0, len(Y)):
-            shift = Y.exponents[j] - X.exponents[i]
-            logs = interruptibly(_log_ratios, X.factors[i], Y.factors[j]) + np.log(2.0) * shift
+            shift = exponents_y[j] - exponents_x[i]
+            logs = interruptibly(_log_ratios, L[i], M[j]) + np.log(2.0) * shift
             out[i - rows.start, j] = logs @ logs
 
 
 def _log_ratios(L: Floats, M: Floats) -> Floats:
     """Return log σ² for the singular values σ of L⁻¹ M."""
     whitened = solve_triangular(L, M, lower=True, check_finite=False)
-    return np.asarray(2.0 * np.log(svdvals(whitened, overwrite_a=True, check_finite=False)))
+    return np.asarray(2.0 * np.log(np.linalg.svdvals(whitened)))  # SciPy's would stop other threads
 
 
 def log_ratios_of_pairs(X: FloatArray, Y: FloatArray) -> Floats:
@@ -340,10 +372,33 @@ def _by_eigenvalues(X: FloatArray, Y: FloatArray) -> Floats:
 
 def _native_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
-    _squared_distances(out.dtype)(
-        *(X.n, len(out), X.inverses[rows], Y.factors, len(Y.factors) // _GROUP),
-        *(X.exponents[rows], Y.exponents, first, out, out.shape[1]),
-    )
+    one, other, lanes = X.packed, Y.packed, Y.packed.lanes.shape[2]
+    groups = _BLOCK_WORK // (_GROUP * lanes * (X.n + 5) ** 3)
+    at_once = len(Y) if len(out) > 1 else max(1, groups) * _GROUP * lanes
+    for some in block_slices(len(Y), at_once):
+        _squared_distances(out.dtype)(
+            *(X.n, len(out), one.inverses[rows], other.lanes[some.start // lanes :]),
+            *(one.exponents[rows], other.exponents[some.start :]),
+            *(max(0, first - some.start) if first >= 0 else -1, out[:, some], len(out[0, some])),
+        )
+
+
+def _native_pairs(X: PackedFactors, n: int, i: Indices, j: Indices, n_jobs: int | None) -> Floats:
+    """Return AIRM² of pairs (i, j) of one set, each in a lane of its own."""
+    count, lanes = len(i), X.lanes.shape[2]
+    chosen = lanes_of(count, lanes)
+    i, j, values = i[chosen], j[chosen], np.empty(len(chosen))
+
+    def compute(part: slice) -> None:
+        own = slice(part.start * lanes, part.stop * lanes)
+        _paired_squared_distances(
+            *(n, 1, X.inverses_of(i[own]), X.factors_of(j[own])),
+            *(X.exponents[i[own]], X.exponents[j[own]], -1, values[own], len(values[own])),
+        )
+
+    batches = len(chosen) // lanes
+    run_blocks(compute, batches, _GROUP if batches > 2 * _GROUP else _PART_OF_GROUP, n_jobs)
+    return values[:count]
 
 
 def _graded_pairs(X: FactoredSet, Y: FactoredSet, rows: slice) -> NDArray[np.bool_]:

@@ -93,7 +93,7 @@ def log_determinants(
     """
     m, n, dtype = len(X), X.shape[-1], X.dtype
     out = np.empty((m, Y.count), dtype)
-    if triangle and _pairs_fill_lanes(m, n, lane_count(dtype)):
+    if triangle and pairs_fill_lanes(m, n, lane_count(dtype)):
         rows, columns = np.triu_indices(m, 1)
         shifts = (shifts_x[rows] + shifts_y[columns]).astype(dtype, copy=False)
         values = _of_pairs(Y.scalars, rows, columns, shifts, n, floor, power, n_jobs)
@@ -138,7 +138,7 @@ def log_determinants(
     return out
 
 
-def _pairs_fill_lanes(m: int, n: int, lanes: int) -> bool:
+def pairs_fill_lanes(m: int, n: int, lanes: int) -> bool:
     """Return whether pairs of m matrices, one per lane, take less time than rows of pairs that leave lanes idle."""
     by_rows = int((-(-m // lanes) - np.arange(1, m + 1) // lanes).sum())
     # Bringing a pair into its lane takes a share of about 16/n of the work.
@@ -225,7 +225,7 @@ def packed_log_determinant(X: Lanes) -> FloatArray:
     """Return log det X_i of matrices whose scale is that of an exponent that `common_exponent` gave."""
     dtype = X.matrices.dtype
     zero, shifts = np.zeros((1, X.n, X.n), dtype), np.zeros(X.count, dtype)
-    if _pairs_fill_lanes(X.count, X.n, lane_count(dtype)):
+    if pairs_fill_lanes(X.count, X.n, lane_count(dtype)):
         every = np.arange(X.count)
         none = np.full_like(every, -1)
         values = _of_pairs(X.scalars, every, none, shifts, X.n, -np.inf, 0, None)

@@ -51,15 +51,24 @@ constexpr Program PROGRAMS[] = {
     tridiagonalise<PAIRED, 0>, tridiagonalise<PAIRED, 1>, tridiagonalise<PAIRED, 2>, tridiagonalise<PAIRED, 3>,
     tridiagonalise<PAIRED, 4>, tridiagonalise<PAIRED, 5>, tridiagonalise<PAIRED, 6>};
 
-// The eigenvalues of a group of W, or of their inverses.
+// The batches of a group that hold pairs.
+struct Batches {
+    Int from, to;
+    bool include(Int g) const { return from <= g && g < to; }
+};
+
+// The eigenvalues of a group of W, or of their inverses. Batches without pairs repeat one that has some.
 template <bool PAIRED>
-Tridiagonal spectrum(Int n, bool inverted, const double *x, const double *y, const Space &space) {
+Tridiagonal spectrum(Int n, bool inverted, const double *x, const double *y, const Space &space, Batches batches) {
     double *target = inverted ? space.lower : space.upper;
-    for (Int g = 0; g < GROUP; ++g) {
+    for (Int g = batches.from; g < batches.to; ++g) {
         const Int batch = g * whitening::slot_count(n) * L;
         PROGRAMS<PAIRED>[n <= SMALL ? n : 0](n, inverted, PAIRED ? x + batch : x, y + batch, space,
                                              {target + g * L, GROUP * L});
     }
+    for (Int g = 0; g < GROUP; ++g)
+        for (Int i = 0; i < 2 * n && !batches.include(g); ++i)
+            store(target + (i * GROUP + g) * L, load(target + (i * GROUP + batches.from) * L));
     eigenvalues::diagonalise(n, {target, GROUP * L});
     return {target, GROUP * L};
 }
@@ -116,8 +125,7 @@ V sum_of_both_halves(Int n, const Tridiagonal T, const Tridiagonal R, V shift) {
 template <class T> struct SquaredDistances {
     Int n, rows;
     const double *X;  // the factors L⁻¹ as scalars (rows, slots), or as Y if matrices are paired
-    const double *Y;  // the factors M as batches of lanes (batches, slots, LANES), a whole number of groups of them
-    Int groups;
+    const double *Y;  // the factors M as batches of lanes (batches, slots, LANES)
     const double *shifts_x, *shifts_y;  // for every row (or lane, if matrices are paired), and for every lane
     Int first;                          // row i is written from column first + i on, or from the beginning if first < 0
     T *out;
@@ -133,14 +141,16 @@ template <bool PAIRED, class T> Int squared_distances(const SquaredDistances<T> 
     for (Int i = 0; i < g.rows; ++i) {
         T *row = g.out + i * g.columns;
         const Int left = g.first >= 0 ? g.first + i : 0;
-        for (Int group = left / width; group < g.groups; ++group) {
+        if (left >= g.columns) break;
+        for (Int group = left / width; group * width < g.columns; ++group) {
             const double *y = g.Y + group * width * slots, *x = PAIRED ? g.X + group * width * slots : g.X + i * slots;
             const Int begin = group * width > left ? group * width : left;
             const Int end = (group + 1) * width < g.columns ? (group + 1) * width : g.columns;
+            const Batches batches = {(begin - group * width) / L, (end - group * width + L - 1) / L};
             double values[GROUP * L];
             V shifts[GROUP];
-            const Tridiagonal upper = spectrum<PAIRED>(g.n, false, x, y, space);
-            for (int k = 0; k < GROUP; ++k) {
+            const Tridiagonal upper = spectrum<PAIRED>(g.n, false, x, y, space, batches);
+            for (Int k = batches.from; k < batches.to; ++k) {
                 const Int lane = group * width + k * L;
                 shifts[k] = load(g.shifts_y + lane) - (PAIRED ? load(g.shifts_x + lane) : fill(g.shifts_x[i]));
                 store(values + k * L, sum_of_squares(g.n, {upper.base + k * L, upper.stride}, shifts[k]));
@@ -151,8 +161,8 @@ template <bool PAIRED, class T> Int squared_distances(const SquaredDistances<T> 
                 unanswered |= row[j] != row[j];
             }
             if (!unanswered) continue;
-            const Tridiagonal lower = spectrum<PAIRED>(g.n, true, x, y, space);
-            for (int k = 0; k < GROUP; ++k)
+            const Tridiagonal lower = spectrum<PAIRED>(g.n, true, x, y, space, batches);
+            for (Int k = batches.from; k < batches.to; ++k)
                 store(values + k * L, sum_of_both_halves(g.n, {upper.base + k * L, upper.stride},
                                                          {lower.base + k * L, lower.stride}, shifts[k]));
             for (Int j = begin; j < end; ++j)
@@ -188,9 +198,7 @@ EXPORT Int squared_distances_f32(const SquaredDistances<float> *given) { return 
 // The same of X_i and Y_i alone, in one row.
 EXPORT Int paired_squared_distances(const SquaredDistances<double> *given) { return squared_distances<true>(*given); }
 
-// Batches whose eigenvalues are found together, and the numbers that a triangular factor takes, with the zeros that fill
-// up its tiles.
-EXPORT Int airm_group(const void *) { return GROUP; }
+// The numbers that a triangular factor takes, with the zeros that fill up its tiles.
 EXPORT Int airm_slots(const Int *n) { return whitening::slot_count(*n); }
 
 // Write L⁻¹ and L of the matrices first, first + 1, … to their slots, by rows and by columns.

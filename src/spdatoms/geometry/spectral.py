@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dorgqr, dpotrf, dsyevd, dsytrd, zheevd, zhetrd, zungqr
+from scipy.linalg.lapack import dorgqr, dpotrf, dsytrd, zhetrd, zungqr
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import Array, FloatArray, Floats
@@ -32,7 +32,7 @@ LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, _CONGRUENCE = range(7)
 #: Beyond this size LAPACK is as quick.
 LARGEST_IN_LANES = 24
 #: Beyond this size LAPACK's divide and conquer is quicker than rotations of all eigenvectors.
-_LARGEST_BY_ROTATIONS = 256
+_LARGEST_BY_ROTATIONS = 160
 #: Columns that LAPACK reduces together: it needs room for them.
 _LAPACK_BLOCK = 32
 #: Rows of a product at a time, of which only what is right of the diagonal is computed.
@@ -124,10 +124,8 @@ def _by_rotations(A: Array, values: Floats, rows: Array) -> None:
 
 def _divided(A: Array, values: Floats, rows: Array) -> None:
     """Do the same by LAPACK's method for large matrices, divide and conquer."""
-    values[...], U, info = (zheevd if is_complex(A) else dsyevd)(A.T, lower=0)
-    rows[...] = adjoint(U)
-    if info:
-        raise np.linalg.LinAlgError("The eigenvalues of a matrix did not converge.")
+    values[...], U = np.linalg.eigh(A)  # SciPy's would stop other threads
+    rows[...] = transpose(U)
 
 
 def _one_by_one(F: Floats, least: int = 128) -> bool:

@@ -35,7 +35,7 @@ class FactoredDistance(Divergence):
     #: The number of the kernel for pairs of small matrices.
     _kind: ClassVar[int]
 
-    def prepare(self, X: FloatArray) -> FactorSet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> FactorSet:
         """Return the Cholesky factors."""
         return FactorSet(X, cholesky(X.astype(np.float64)))
 

@@ -78,13 +78,15 @@ class Divergence(AtomSums, ABC):
     #: Whether the methods take complex matrices as they are. It may be so only if `centre` has a closed form.
     native_complex: ClassVar[bool] = False
 
-    def prepare(self, X: FloatArray) -> PreparedSet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> PreparedSet:
         """Return what the other methods need to know about matrices.
 
         Parameters
         ----------
         X : ndarray of shape (m, n, n)
             The matrices.
+        n_jobs : int, default=None
+            The number of threads.
 
         Returns
         -------

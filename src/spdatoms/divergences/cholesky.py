@@ -29,7 +29,7 @@ class Cholesky(SquaredDistance):
     native_complex: ClassVar[bool] = True
     pair_kernel: ClassVar[int | None] = CHOLESKY
 
-    def prepare(self, X: Array) -> VectorSet:
+    def prepare(self, X: Array, n_jobs: int | None = None) -> VectorSet:
         """Return the entries of the Cholesky factors."""
         return VectorSet(X, self._vectors(np.linalg.cholesky(as_double(X))))
 

@@ -50,9 +50,9 @@ class Hermitian(Divergence):
         for name in ("name", "symmetric", "congruence_invariant", "closed_form", "relaxation"):
             setattr(self, name, getattr(divergence, name))
 
-    def prepare(self, X: Array) -> HermitianSet:
+    def prepare(self, X: Array, n_jobs: int | None = None) -> HermitianSet:
         """Return the matrices, and what the divergence prepares of their real forms."""
-        return HermitianSet(X, self.divergence.prepare(_real(X)))
+        return HermitianSet(X, self.divergence.prepare(_real(X), n_jobs))
 
     def pairwise(
         self, X: HermitianSet, Y: HermitianSet | None = None, *, n_jobs: int | None = None

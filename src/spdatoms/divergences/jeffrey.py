@@ -86,7 +86,7 @@ class Jeffrey(Divergence):
     congruence_invariant: ClassVar[bool] = True
     closed_form: ClassVar[bool] = True
 
-    def prepare(self, X: FloatArray) -> JeffreySet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> JeffreySet:
         """Return the half-vectors of the matrices and of their inverses."""
         return JeffreySet(X, batched.half_vectors_with_inverses(X))
 
@@ -198,7 +198,7 @@ class Burg(Divergence):
     def __init__(self, side: str = "right") -> None:
         self.side = side
 
-    def prepare(self, X: FloatArray) -> BurgSet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> BurgSet:
         """Return half-vectors of the matrices and their inverses, and log-determinants."""
         return BurgSet(X, batched.half_vectors_with_inverses(X), batched.log_determinant(X))
 

@@ -72,12 +72,12 @@ def pairwise_divergence(
     """
     if on_error == "nan":
         return _with_nan(X, Y, metric, n_jobs)
-    divergence, first, second = prepared_sets(X, Y, metric)
+    divergence, first, second = prepared_sets(X, Y, metric, n_jobs)
     return divergence.pairwise(first, second, n_jobs=n_jobs)
 
 
 def prepared_sets(
-    X: ArrayLike, Y: ArrayLike | None, metric: str | Divergence
+    X: ArrayLike, Y: ArrayLike | None, metric: str | Divergence, n_jobs: int | None = None
 ) -> tuple[Divergence, PreparedSet, PreparedSet | None]:
     """Check the matrices, and return the divergence between them and both sets, prepared for it."""
     divergence = get_divergence(metric)
@@ -85,7 +85,7 @@ def prepared_sets(
     X = check(X, name="X")
     if Y is None:
         divergence = over(divergence, X)
-        return divergence, divergence.prepare(X), None
+        return divergence, divergence.prepare(X, n_jobs), None
     Y = check(Y, name="Y")
     if X.shape[-1] != Y.shape[-1]:
         raise ValueError(
@@ -94,7 +94,7 @@ def prepared_sets(
         )
     dtype = np.result_type(X, Y)
     divergence = over(divergence, dtype)
-    first, second = (divergence.prepare(Z.astype(dtype, copy=False)) for Z in (X, Y))
+    first, second = (divergence.prepare(Z.astype(dtype, copy=False), n_jobs) for Z in (X, Y))
     return divergence, first, second
 
 

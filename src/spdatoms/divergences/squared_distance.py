@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from spdatoms._utils.products import row_products
-from spdatoms._utils.threads import block_slices, run_blocks
+from spdatoms._utils.threads import block_slices, effective_n_jobs, run_blocks
 from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences._products import (
     overflow_is_checked,
@@ -21,7 +21,7 @@ from spdatoms.divergences._products import (
 )
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.hermitian import real_type
-from spdatoms.geometry.spectral import as_stack
+from spdatoms.geometry.spectral import LARGEST_IN_LANES, as_stack
 from spdatoms.native.elementwise import mirror, settle_squares
 
 #: Bytes of a block of the result that is computed apart from it.
@@ -30,6 +30,8 @@ _BLOCK_BYTES = 8 << 20
 _CACHED_BYTES = 256 << 10
 #: Matrices whose half-vectors are found at a time, in bytes of input.
 _PREPARE_BYTES = 4 << 20
+#: The same where threads share them, in units of n³.
+_SHARED_WORK = 4_000_000
 
 
 @dataclass
@@ -54,7 +56,7 @@ class SquaredDistance(Divergence):
     closed_form: ClassVar[bool] = True
 
     @abstractmethod
-    def prepare(self, X: FloatArray) -> VectorSet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> VectorSet:
         """Return the vectors of matrices."""
 
     def joined(self, X: VectorSet, rows: Indices, Y: VectorSet) -> VectorSet:
@@ -151,12 +153,17 @@ class SquaredDistance(Divergence):
 class HalfVectorDistance(SquaredDistance):
     """A squared distance ‖f(X) − f(Y)‖²_F of functions of matrices."""
 
-    def prepare(self, X: FloatArray) -> VectorSet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> VectorSet:
         """Return the half-vectors of f(X_i), in double precision."""
         n = X.shape[-1]
         half = np.empty((len(X), n * (n + 1) // 2))
-        for part in block_slices(len(X), max(1, _PREPARE_BYTES // (8 * n * n))):
+
+        def write(part: slice) -> None:
             self.write_half_vectors(X[part], half[part], part.start)
+
+        shared = effective_n_jobs(n_jobs) > 1
+        block = _SHARED_WORK // n**3 if shared else _PREPARE_BYTES // (8 * n * n)
+        run_blocks(write, len(X), block, n_jobs, uses_blas=n > LARGEST_IN_LANES)
         return VectorSet(X, half)
 
     @abstractmethod

@@ -106,7 +106,7 @@ class Stein(Divergence):
     # Each of the sums Z_i + C holds half of C, so a step only halves the error.
     relaxation: ClassVar[float] = 2.0
 
-    def prepare(self, X: FloatArray) -> SteinSet:
+    def prepare(self, X: FloatArray, n_jobs: int | None = None) -> SteinSet:
         """Return the matrices with their scale."""
         return SteinSet(X)
 

@@ -76,23 +76,24 @@ def measure(n: int, m: int, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, default=Path("airm.json"), help="where to write")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
     parser.add_argument("--rounds", type=int, default=5, help="runs, of which the best counts")
     arguments = parser.parse_args()
-    print("   n    m   pyRiemann        ours     float32  1 thread  2 threads")
-    print("             ns/pair     ns/pair     ns/pair     ratio      ratio")
+    print("| n | matrices | pyRiemann, ns | ours, ns | float32, ns | 1 thread | 2 threads |")
+    print("|---|---|---|---|---|---|---|")
     rows = []
     with threadpool_limits(1, user_api="blas"):
         for n, m in CASES.items():
             row = measure(n, m, arguments.rounds)
             rows.append(row)
             print(
-                f"{n:4d} {m:4d} {row['pyriemann_ns_per_pair']:11.0f} {row['ns_per_pair']:11.0f} "
-                f"{row['float32_ns_per_pair']:11.0f} {row['ratio_1_thread']:9.1f} "
-                f"{row['ratio_2_threads']:10.1f}",
+                f"| {n} | {m} | {row['pyriemann_ns_per_pair']:.0f} | {row['ns_per_pair']:.0f} | "
+                f"{row['float32_ns_per_pair']:.0f} | {row['ratio_1_thread']:.1f}× | "
+                f"{row['ratio_2_threads']:.1f}× |",
                 flush=True,
             )
-    arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -130,7 +129,6 @@ def main() -> None:
     assert {kind for kind, count in CASES if count} == set(FAULTS)
     results = {}
     for name in options.sets:
-        start = time.process_time()
         hits: dict[str, dict[str, list[np.ndarray]]] = {}
         for split in SETS[name](options.data):
             cases = CASES[: options.cases]
@@ -150,7 +148,6 @@ def main() -> None:
             print(
                 f"{name:20} {case:16}", *(f"{k} {v:5.1f}  " for k, v in shares.items()), flush=True
             )
-        print(f"{name}: {time.process_time() - start:.0f} s of processor time", flush=True)
         if options.json:
             options.json.write_text(json.dumps(results, indent=1) + "\n")
 

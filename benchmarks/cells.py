@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -169,9 +170,10 @@ def report(
     table["non-zeros of a code"] = {
         name: float(np.mean([one.non_zeros for one in found])) for name, found in data.items()
     }
+    say(f"| | {' | '.join(data)} | mean |\n|{'---|' * (len(data) + 2)}")
     for name, row in table.items():
-        numbers = " ".join(f"{value:6.1f}" for value in row.values())
-        say(f"{name:32s} {numbers}   mean {np.mean(list(row.values())):.2f}")
+        numbers = " | ".join(f"{value:.1f}" for value in (*row.values(), np.mean([*row.values()])))
+        say(f"| {name} | {numbers} |")
     return table
 
 
@@ -185,7 +187,7 @@ def main() -> None:
     data = {}
     for name, column in load_columns(options.data, "raise").items():
         data[name] = list(divisions(column, cells, options.divisions))
-        print(f"{name}: {len(data[name])} divisions", flush=True)
+        print(f"{name}: {len(data[name])} divisions", file=sys.stderr, flush=True)
     table = report(data, cells, print)
     if options.json:
         options.json.write_text(json.dumps(table, indent=1) + "\n", "utf-8")

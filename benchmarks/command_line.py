@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,35 +36,51 @@ def matrices(count: int, seed: int) -> tuple[Any, Any]:
 
 
 class Files:
-    """The same matrices in files of all formats, written block by block."""
+    """The same matrices in files of several formats, written block by block."""
 
-    def __init__(self, folder: Path, count: int) -> None:
-        import h5py
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-        import zarr
-
-        shape = (count, SIZE, SIZE)
-        plain = np.lib.format.open_memmap(folder / "X.npy", "w+", np.float32, shape)
+    def __init__(self, folder: Path, count: int, formats: list[str]) -> None:
+        self.folder, self.shape = folder, (count, SIZE, SIZE)
+        plain = np.lib.format.open_memmap(folder / "X.npy", "w+", np.float32, self.shape)
         labels = np.lib.format.open_memmap(folder / "y.npy", "w+", np.int64, (count,))
-        chunked = zarr.create_array(
-            str(folder / "X.zarr"), shape=shape, chunks=(8192, SIZE, SIZE), dtype="f4"
-        )
-        column = pa.list_(pa.float32(), SIZE * SIZE)
-        with (
-            h5py.File(folder / "X.h5", "w") as packed,
-            h5py.File(folder / "contiguous.h5", "w") as flat,
-            pq.ParquetWriter(folder / "X.parquet", pa.schema([("X", column)])) as table,
-        ):
-            packed.create_dataset("X", shape, "f4", chunks=(4096, SIZE, SIZE), compression="gzip")
-            flat.create_dataset("X", shape, "f4")
+        with ExitStack() as open_files:
+            others = [self.writer(name, open_files) for name in formats if name != "npy"]
             for start in range(0, count, BLOCK):
                 X, y = matrices(min(BLOCK, count - start), start)
                 rows = slice(start, start + len(X))
-                plain[rows], labels[rows], chunked[rows] = X, y, X
-                packed["X"][rows], flat["X"][rows] = X, X
+                plain[rows], labels[rows] = X, y
+                for write in others:
+                    write(rows, X)
+
+    def writer(self, name: str, open_files: ExitStack) -> Callable[[slice, Any], object]:
+        """Return what writes matrices to the file of a format."""
+        path = self.folder / FORMATS[name]
+        if name == "zarr":
+            import zarr
+
+            chunked = zarr.create_array(
+                str(path), shape=self.shape, chunks=(8192, SIZE, SIZE), dtype="f4"
+            )
+            return chunked.__setitem__
+        if name == "parquet":
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            schema = pa.schema([("X", pa.list_(pa.float32(), SIZE * SIZE))])
+            table = open_files.enter_context(pq.ParquetWriter(path, schema))
+
+            def write(rows: slice, X: Any) -> None:
                 values = pa.FixedSizeListArray.from_arrays(pa.array(X.ravel()), SIZE * SIZE)
                 table.write_table(pa.table({"X": values}))
+
+            return write
+        import h5py
+
+        packed = {"chunks": (4096, SIZE, SIZE), "compression": "gzip"} if name == "h5" else {}
+        file = open_files.enter_context(h5py.File(path, "w"))
+        found: Callable[[slice, Any], object] = file.create_dataset(
+            "X", self.shape, "f4", **packed
+        ).__setitem__
+        return found
 
 
 FORMATS = {
@@ -106,7 +124,7 @@ def measured(arguments: list[Any]) -> tuple[float, float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{arguments} failed")
+        raise RuntimeError(f"{arguments} failed")
     return usage.ru_maxrss / 1e3, usage.ru_utime + usage.ru_stime, time.perf_counter() - began
 
 
@@ -122,7 +140,7 @@ def main() -> None:
         folder = options.folder or Path(out)
         folder.mkdir(exist_ok=True)
         if not (folder / "X.npy").exists():
-            Files(folder, options.matrices)
+            Files(folder, options.matrices, options.formats.split(","))
         if not (folder / "model.spdatoms").exists():
             for name, few in (("X", "few"), ("y", "few_y")):
                 np.save(
@@ -130,17 +148,13 @@ def main() -> None:
                 )
             measured(command("learn", folder / "few.npy", folder, folder))
         size = (folder / "X.npy").stat().st_size / 1e6
-        print(f"{size:.0f} MB of matrices\n\n| command | file | peak MB | processor s | s | load |")
-        print("|---|---|---|---|---|---|")
+        print(f"{size:.0f} MB of matrices\n\n| command | file | peak MB | processor s | s |")
+        print("|---|---|---|---|---|")
         for name in options.commands.split(","):
             for kind in options.formats.split(","):
                 line = command(name, folder / FORMATS[kind], folder, Path(out))
                 peak, cpu, seconds = measured(line)
-                load = os.getloadavg()[0]
-                print(
-                    f"| {name} | {kind} | {peak:.0f} | {cpu:.1f} | {seconds:.0f} | {load:.0f} |",
-                    flush=True,
-                )
+                print(f"| {name} | {kind} | {peak:.0f} | {cpu:.1f} | {seconds:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -72,21 +72,15 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=2000, help="at most, of each data set")
     options = parser.parse_args()
     columns = load_columns(options.data, "raise")
+    print("| | queries | another class than `predict` | totals | sums of contributions |")
+    print("|---|---|---|---|---|")
     for name, make in CLASSIFIERS.items():
         found = {title: explained(one, make, options.queries) for title, one in columns.items()}
-        for title, one in found.items():
-            print(
-                f"  {title:16s} {one.queries:6d} {one.other:6d} {one.totals:9.1e} {one.sums:9.1e}"
-            )
         queries, other = (
             sum(getattr(t, key) for t in found.values()) for key in ("queries", "other")
         )
         totals, sums = (max(getattr(t, key) for t in found.values()) for key in ("totals", "sums"))
-        print(
-            f"{name}: {queries} queries, {other} with another class than predict; greatest difference of "
-            f"totals {totals:.1e}, of sums of contributions {sums:.1e}",
-            flush=True,
-        )
+        print(f"| {name} | {queries} | {other} | {totals:.1e} | {sums:.1e} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Seconds to the first result: whole processes.
 
     python benchmarks/first_result.py --out first_result.json
-    taskset -c 1 python benchmarks/first_result.py --quick --only inspect learn
+    taskset -c 1 python benchmarks/first_result.py --repeats 2 --only inspect learn
 
 Every figure is the best of several new processes, with one thread. Next to the seconds on the clock are those of
 the processor, which a busy machine changes less. Imports are compared with that of scikit-learn alone, which
@@ -69,8 +69,8 @@ class Row:
     unit: str = "s"
 
     def __str__(self) -> str:
-        limit = "" if self.limit is None else f"{self.limit:8.1f}"
-        return f"{self.what:<62} {self.measured:8.2f} {self.processor:10.2f} {limit}"
+        limit = "" if self.limit is None else f"{self.limit:.1f}"
+        return f"| {self.what} | {self.measured:.2f} | {self.processor:.2f} | {limit} |"
 
 
 Command = list[str]
@@ -127,8 +127,8 @@ def until_first_row(command: Command, environment: dict[str, str]) -> Seconds:
 class Bench:
     """Measures commands, in a folder of matrices."""
 
-    def __init__(self, folder: Path, quick: bool) -> None:
-        self.folder, self.repeats = folder, 2 if quick else 10
+    def __init__(self, folder: Path, repeats: int) -> None:
+        self.folder, self.repeats = folder, repeats
         compileall.compile_dir(Path(package.__file__).parent, quiet=1)
 
     def row(
@@ -222,20 +222,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--out", type=Path, help="where to write the figures as JSON")
-    parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a look")
+    parser.add_argument(
+        "--repeats", type=int, default=10, help="processes of which the best counts"
+    )
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--only", nargs="+", choices=list(GROUPS), default=list(GROUPS))
     options = parser.parse_args()
     rows = []
-    print(f"{'':<62} {'seconds':>8} {'processor':>10} {'limit':>8}")
+    print("| | seconds | of the processor | limit |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(Path(folder), options.quick)
+        bench = Bench(Path(folder), options.repeats)
         for group in options.only:
             for row in GROUPS[group](bench, options.sizes):
                 print(row, flush=True)
                 rows.append(asdict(row))
     if options.out:
-        figures = {"machine": machine(), "quick": options.quick, "rows": rows}
+        figures = {"machine": machine(), "repeats": options.repeats, "rows": rows}
         options.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -155,10 +155,11 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     table = {}
+    print("| | % | renewed by |\n|---|---|---|")
     with one_thread():
         for name, score, error, command in headlines(options):
             beside = "" if error is None else f" ± {error:.1f}"
-            print(f"{name:70s} {score:6.1f}{beside:8s} {command}", flush=True)
+            print(f"| {name} | {score:.1f}{beside} | `{command}` |", flush=True)
             table[name] = {"value": score, "error": error, "command": command}
     if options.json:
         text = json.dumps(table, indent=1, ensure_ascii=False)

@@ -135,11 +135,12 @@ def report(table: dict[str, Any], say: Callable[[str], None]) -> None:
     for share in SHARES:
         for what in next(iter(table.values()))[str(share)][0]:
             runs = {name: [run[what] for run in of[str(share)]] for name, of in table.items()}
-            say(f"\n{what}, {share:.0%} of labels wrong: {', '.join(runs)}")
+            say(f"\n{what}, {share:.0%} of labels wrong:\n")
+            say(f"| | {' | '.join(runs)} | mean |\n|{'---|' * (len(runs) + 2)}")
             for method in next(iter(runs.values()))[0]:
                 means = [np.mean([run[method] for run in own]) for own in runs.values()]
-                numbers = " ".join(f"{mean:5.1f}" for mean in means)
-                say(f"{method:34s} {numbers}   mean {np.mean(means):.1f}")
+                numbers = " | ".join(f"{mean:.1f}" for mean in (*means, np.mean(means)))
+                say(f"| {method} | {numbers} |")
 
 
 def main() -> None:

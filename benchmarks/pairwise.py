@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -60,8 +59,8 @@ class Row:
     note: str = ""
 
     def __str__(self) -> str:
-        figure = f"{self.measured:8.2f} {self.unit:<2}"
-        return f"{self.what:<34}{figure} {self.compared_with:<22} {self.note}"
+        figure = f"{self.measured:.2f} {self.unit}"
+        return f"| {self.what} | {figure} | {self.compared_with} | {self.note} |"
 
 
 def wishart(m: int, n: int, seed: int, dtype: type = np.float64) -> Matrices:
@@ -203,12 +202,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a look")
     parser.add_argument("--sizes", type=int, nargs="+", default=STEIN_SIZES)
     options = parser.parse_args()
-    start, rows = time.perf_counter(), []
+    rows = []
+    print("| | measured | compared with | |\n|---|---|---|---|")
     with threadpool_limits(1, user_api="blas"):
         for row in all_rows(options.sizes, options.quick):
             print(row, flush=True)
             rows.append(asdict(row))
-    print(f"{time.perf_counter() - start:.0f} s")
     if options.out:
         figures = {"machine": machine(), "quick": options.quick, "rows": rows}
         options.out.write_text(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")

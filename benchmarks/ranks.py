@@ -38,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     folder = parser.parse_args().data / "covariances"
+    print("| set | method | copies | accuracy | minus original |\n|---|---|---|---|---|")
     for name in ("ssvep", "eeg_s001_left_right", "eeg_s001_hands_feet"):
         file = np.load(folder / f"{name}.npz")
         X, y = file["X"].astype(float), file["y"]
@@ -65,8 +66,8 @@ def main() -> None:
             difference = np.subtract(scores, hits[model, "original"])
             error = difference.std(ddof=1) / len(difference) ** 0.5
             print(
-                f"{name:22} {model:6} {treatment:24} {np.mean(scores):5.1f}  "
-                f"{difference.mean():+5.2f} ± {error:.2f}",
+                f"| {name} | {model} | {treatment} | {np.mean(scores):.1f} | "
+                f"{difference.mean():+.2f} ± {error:.2f} |",
                 flush=True,
             )
 

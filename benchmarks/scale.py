@@ -5,12 +5,14 @@
     python benchmarks/scale.py --only memory,two      # some of the runs
     python benchmarks/scale.py --only codes --matrices 1000000 --size 5 --atoms 256    # and codes to Zarr
 
-Every run is timed after a small one has compiled and loaded everything. Load of the machine is printed.
+Every run is timed after a small one has loaded everything. With ``--json`` the figures that the page on scaling
+draws are written to a file.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import tempfile
@@ -19,6 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -135,11 +138,7 @@ def warm_up() -> None:
 def report(name: str, seconds: float, count: int, note: str = "") -> None:
     """Print a line."""
     each = seconds / (count * ITERATIONS) * 1e6
-    print(
-        f"{name:34s} {seconds:8.1f} s {each:8.1f} us/matrix/iteration  "
-        f"load {os.getloadavg()[0]:.1f}  {note}",
-        flush=True,
-    )
+    print(f"{name:28s} {seconds:7.1f} s {each:7.1f} us/matrix/iteration  {note}", flush=True)
 
 
 def codes_to_zarr(X: Any, folder: str, count: int | None, limit: str) -> None:
@@ -166,8 +165,7 @@ def codes_to_zarr(X: Any, folder: str, count: int | None, limit: str) -> None:
     name = f"{count} workers, {limit}" if count else "two threads of one process"
     print(
         f"{name}: learning {(learned[0] - began) / 60:.1f} min, codes {(began + seconds - learned[0]) / 60:.1f} min, "
-        f"CPU {cpu / 60:.1f} min, peak {peak / 1e6:.0f} MB of each process, objective {fitted.objective_[-1]:.6f}, "
-        f"load {os.getloadavg()[0]:.1f}",
+        f"CPU {cpu / 60:.1f} min, peak {peak / 1e6:.0f} MB of each process, objective {fitted.objective_[-1]:.6f}",
         flush=True,
     )
 
@@ -175,7 +173,7 @@ def codes_to_zarr(X: Any, folder: str, count: int | None, limit: str) -> None:
 def on_workers(
     X: Any, count: int, processes: bool, limit: str, expected: Any, **options: Any
 ) -> float:
-    """Learn on this many workers; print what it took."""
+    """Learn on this many workers; print what it took, and return the seconds."""
     with workers(count, processes, limit) as client:
         client.run(warm_up)
         learner(**options).set_params(max_iter=1).fit(X[: 4 * CHUNK])
@@ -208,6 +206,7 @@ def main() -> None:
     parser.add_argument("--landmarks", type=int, default=300)
     parser.add_argument("--size", type=int, default=SIZE, help="of the matrices")
     parser.add_argument("--atoms", type=int, default=N_ATOMS)
+    parser.add_argument("--json", type=Path, help="write what is drawn to this file")
     parser.add_argument(
         "--only", default="memory,two,landmarks,one,threads,transform,constant,weak,scheduling"
     )
@@ -226,43 +225,50 @@ def main() -> None:
         if "codes" in runs:
             for count in (None, 2):
                 codes_to_zarr(X, folder, count, options.limit)
-        run_all(X, m, options.limit, runs, options.landmarks)
+        drawn = run_all(X, m, options.limit, runs, options.landmarks)
+        if options.json:
+            options.json.write_text(json.dumps({"matrices": m, **drawn}, indent=1) + "\n")
     finally:
         shutil.rmtree(folder)
 
 
-def run_all(X: Any, m: int, limit: str, runs: set[str], landmarks: int) -> None:
-    """Run the chosen measurements."""
-    expected, here = None, float("nan")
+def run_all(X: Any, m: int, limit: str, runs: set[str], landmarks: int) -> dict[str, Any]:
+    """Run the chosen measurements, and return seconds of learning and microseconds per matrix."""
+    expected, here, walls, each = None, float("nan"), {}, []
     if "memory" in runs:
         data = X.compute()
         learner(n_jobs=2).set_params(max_iter=1).fit(data[: 4 * CHUNK])
         cpu = time.process_time()
         here, expected = timed(lambda: learner(n_jobs=2).fit(data))
-        note = f"CPU {time.process_time() - cpu:.1f} s, {coding_cost(expected, data)}"
+        cpu = time.process_time() - cpu
+        note = f"CPU {cpu:.1f} s, coding {coding_cost(expected, data):.1f} us/matrix"
         report("in memory, 2 threads", here, m, note)
+        walls["in memory, two threads"] = here
         del data
     if "two" in runs:
-        two = on_workers(X, 2, True, limit, expected)
+        walls["two workers"] = two = on_workers(X, 2, True, limit, expected)
         print(f"  overhead against memory: {100 * (two / here - 1):.0f} %")
         if "landmarks" in runs:
             spanned = on_workers(X, 2, True, limit, None, landmarks=landmarks)
             print(f"  {landmarks} landmarks are {two / spanned:.2f} times as fast")
         if "one" in runs:
-            one = on_workers(X, 1, True, limit, expected)
+            walls["one worker"] = one = on_workers(X, 1, True, limit, expected)
             print(f"  two workers are {one / two:.2f} times as fast as one")
         if "weak" in runs:
             half = on_workers(X[: m // 2], 1, True, limit, None)
+            walls["one worker, half of the data"] = half
             print(f"  weak scaling: {100 * half / two:.0f} %")
     if "threads" in runs:
-        on_workers(X, 2, False, "2GB", expected)
+        threads = on_workers(X, 2, False, "2GB", expected)
+        walls["one worker of two threads"] = threads
     if "transform" in runs:
         transform(X, expected or learner().fit(X[: 4 * CHUNK].compute()))
     if "constant" in runs:
         warm_up()
-        constant(X)
+        each = constant(X)
     if "scheduling" in runs:
         scheduling()
+    return {"seconds": walls, "microseconds": each}
 
 
 def transform(X: Any, fitted: Any) -> None:
@@ -278,25 +284,27 @@ def transform(X: Any, fitted: Any) -> None:
     rate = len(X) / seconds
     print(
         f"transform: {in_memory:.0f} a second in memory, {rate:.0f} streamed "
-        f"({100 * rate / in_memory:.0f} %), load {os.getloadavg()[0]:.1f}",
+        f"({100 * rate / in_memory:.0f} %)",
         flush=True,
     )
 
 
-def constant(X: Any) -> None:
-    """Learn from, and code, more and more matrices in memory, then fewer again: the cost of one."""
-    counts = [count for count in (10_000, 30_000, 100_000) if count < len(X)]
-    for count in (*counts, len(X), *counts[::-1]):
+def constant(X: Any) -> list[tuple[int, float, float]]:
+    """Learn from, and code, more and more matrices in memory: how many, and what one takes in both."""
+    found = []
+    for count in (*(count for count in (10_000, 30_000, 100_000) if count < len(X)), len(X)):
         data, model = X[:count].compute(), learner(n_jobs=2)
-        seconds, _ = timed(partial(model.fit, data))
-        report(f"in memory, {count} matrices", seconds, count, coding_cost(model, data))
-        del data
+        learning, _ = timed(partial(model.fit, data))
+        coding = coding_cost(model, data)
+        report(f"in memory, {count} matrices", learning, count, f"coding {coding:.1f} us/matrix")
+        found.append((count, learning / (count * ITERATIONS) * 1e6, coding))
+    return found
 
 
-def coding_cost(fitted: Any, data: np.ndarray) -> str:
-    """Return what it costs to code matrices in memory."""
+def coding_cost(fitted: Any, data: np.ndarray) -> float:
+    """Return what it costs to code one of many matrices in memory, in microseconds."""
     seconds, _ = timed(partial(fitted.transform, data))
-    return f"coding {seconds / len(data) * 1e6:.1f} us/matrix"
+    return seconds / len(data) * 1e6
 
 
 def nothing(matrices: None, span: Any, state: None, *shared: Any) -> tuple[None, np.ndarray]:

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from _timing import best_times, machine
+from _timing import best_times
 
 from spdatoms import SPDDictionaryLearning, mean, pairwise_divergence, sparse_code
 from spdatoms._utils.threads import one_blas_thread
@@ -158,7 +158,6 @@ def _call(function: Callable[..., Any], *arguments: Any, **named: Any) -> Callab
 def main() -> None:
     """Measure everything and print the table."""
     warnings.simplefilter("ignore")
-    print(machine())
     print("| what | measured |\n|---|---|")
     claims = (
         means,

@@ -1,7 +1,7 @@
 """The figures of the pages on performance and scaling, drawn from what the benchmarks wrote.
 
-They are drawn when the site is built, from the JSON files in ``benchmarks/results`` and, for clusters, from the
-tables in ``benchmarks/RESULTS.md``, so that pages and record agree. To draw them alone:
+They are drawn when the site is built, from the JSON files in ``benchmarks/results``, so that pages and record agree. To
+draw them alone:
 
     python docs/_ext/benchmark_figures.py
 """
@@ -23,14 +23,6 @@ _BENCHMARKS = _DOCS.parent / "benchmarks"
 _INK, _ORANGE, _PALE = "#1f3b57", "#c2571a", "#9aa7b4"
 
 
-def numbers(record: str, pattern: str) -> np.ndarray:
-    """Return the groups of every line that matches a pattern as numbers, one row per line."""
-    found = re.findall(pattern, record, flags=re.M)
-    assert found, f"benchmarks/RESULTS.md has no line like {pattern}"
-    rows = [line if isinstance(line, tuple) else (line,) for line in found]
-    return np.array([[float(cell.replace(",", "")) for cell in row] for row in rows])
-
-
 def results(name: str) -> Any:
     """Return what a benchmark wrote."""
     return json.loads((_BENCHMARKS / "results" / f"{name}.json").read_text(encoding="utf-8"))
@@ -47,7 +39,7 @@ def measured(what: str, note: str = r"(?P<note>)") -> np.ndarray:
     return np.array(found)
 
 
-def all_pairs(record: str) -> Any:
+def all_pairs() -> Any:
     """Draw the speed of all pairs against matrix multiplication and against pyRiemann."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained")
     stein = measured(r"Stein n=(?P<n>\d+), \d+×\d+", r"(?P<note>\d+)× pyRiemann")
@@ -68,7 +60,7 @@ def all_pairs(record: str) -> Any:
     return figure
 
 
-def coding(record: str) -> Any:
+def coding() -> Any:
     """Draw queries per second of solvers of the kernel Lasso."""
     cells = results("coding")["solver"]
     figure, ax = plt.subplots(figsize=(10, 3.4), layout="constrained")
@@ -93,7 +85,7 @@ def coding(record: str) -> Any:
     return figure
 
 
-def pipeline(record: str) -> Any:
+def pipeline() -> Any:
     """Draw the parts of the time of a query, from check to code or label, over 1000 atoms."""
     cells = [cell for cell in results("pipeline")["cells"] if cell["N"] == 1000]
     figure, axes = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained", sharey=True)
@@ -115,7 +107,7 @@ def pipeline(record: str) -> Any:
     return figure
 
 
-def peers(record: str) -> Any:
+def peers() -> Any:
     """Draw how many times as fast as the best peer every function is, by the size of the matrices."""
     ratios = results("peers")["ratios"]
     sizes = sorted({int(n) for row in ratios.values() for n in row})
@@ -136,28 +128,29 @@ def peers(record: str) -> Any:
     return figure
 
 
-def workers(record: str) -> Any:
+def workers() -> Any:
     """Draw the wall clock of a learning run in several settings, and time per matrix against their number."""
-    section = record.partition("## Out of core")[2]
-    walls = re.findall(r"^\| ([^|]+) \| ([\d.]+) s \|", section, flags=re.M)
-    learned = numbers(section, r"^\| (\d+) thousand matrices \| (\d+) µs \| (\d+) µs")
+    found = results("scale")
+    names, seconds = list(found["seconds"]), list(found["seconds"].values())
+    each = np.array(found["microseconds"])
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained")
-    names, seconds = [name for name, _ in walls], [float(value) for _, value in walls]
     bars = left.barh(names, seconds, color=[_PALE, _INK, _INK, _INK, _INK][: len(names)])
     left.bar_label(bars, fmt="%.0f s", padding=3)
     left.invert_yaxis()
-    left.set(title="three iterations, 300,000 matrices", xlim=(0, 1.15 * max(seconds)), xticks=[])
-    left.spines["bottom"].set_visible(False)
-    right.semilogx(
-        1e3 * learned[:, 0], learned[:, 1], "o-", color=_INK, label="learning, per iteration"
+    left.set(
+        title=f"three iterations, {found['matrices']:,} matrices",
+        xlim=(0, 1.15 * max(seconds)),
+        xticks=[],
     )
-    right.semilogx(1e3 * learned[:, 0], learned[:, 2], "s--", color=_ORANGE, label="coding")
+    left.spines["bottom"].set_visible(False)
+    right.semilogx(each[:, 0], each[:, 1], "o-", color=_INK, label="learning, per iteration")
+    right.semilogx(each[:, 0], each[:, 2], "s--", color=_ORANGE, label="coding")
     right.set(title="time per matrix", xlabel="matrices", ylabel="µs", ylim=(0, None))
     right.legend(frameon=False, loc="center right")
     return figure
 
 
-def prediction(record: str) -> Any:
+def prediction() -> Any:
     """Draw the predicted time of an iteration against the number of workers."""
     # The model of the guide: c and r per matrix, s per task, l per pass, t0 per iteration, in seconds.
     work_time, read_time, task_time, pass_time, atoms_time = 355e-6, 6.8e-6, 14e-3, 50e-3, 21e-3
@@ -189,9 +182,8 @@ def draw(app: Sphinx | None = None) -> None:
     """Write all figures."""
     folder = _DOCS / "figures"
     folder.mkdir(exist_ok=True)
-    record = (_BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
     for make in (all_pairs, coding, pipeline, peers, workers, prediction):
-        figure = make(record)
+        figure = make()
         for ax in figure.axes:
             ax.spines[["top", "right"]].set_visible(False)
             ax.title.set_fontsize(11)

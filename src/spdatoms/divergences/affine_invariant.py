@@ -66,6 +66,10 @@ _WELL_CONDITIONED = 1e-4
 _LOG_GRADED = float(np.log(1e8))
 
 
+#: L and 2k, for LAPACK.
+DenseFactors = tuple[Floats, Floats]
+
+
 @dataclass(frozen=True)
 class PackedFactors:
     """Factors as the kernels take them."""
@@ -116,7 +120,7 @@ class FactoredSet(PreparedSet):
         return PackedFactors.of(self.matrices)
 
     @cached_property
-    def dense(self) -> tuple[Floats, Floats]:
+    def dense(self) -> DenseFactors:
         """L and 2k, for LAPACK."""
         return _scaled_factors(self.matrices)
 
@@ -155,25 +159,27 @@ class AffineInvariant(Divergence):
         m, n = X.matrices.shape[:2]
         out = np.empty((m, len(other)), np.result_type(X.matrices.dtype, other.matrices.dtype))
         if _lapack_is_quicker(n, len(other)):
-            fill, rows_at_once, _, _ = _large_rows, 1, X.dense, other.dense
+            lane_per_pair, at_once = False, 1
+            fill = partial(_large_rows, X.dense, other.dense)
         else:
-            rows_at_once = _BLOCK_WORK // (len(other) * (n + 5) ** 3)
-            fill, _, _ = _native_rows, X.packed, other.packed
+            lane_per_pair = Y is None and pairs_fill_lanes(m, n, lane_count(np.float64))
+            at_once = _BLOCK_WORK // (len(other) * (n + 5) ** 3)
+            fill = partial(_native_rows, n, X.packed, other.packed)
 
         def rows(part: slice) -> None:
             first = part.start if Y is None else -1
-            fill(X, other, part, first, out[part])
+            fill(part, first, out[part])
             _answer_open_pairs(X, other, part, first, out[part])
             if Y is None:
                 mirror(out, part.start, part.stop)
 
-        if Y is None and fill is _native_rows and pairs_fill_lanes(m, n, lane_count(np.float64)):
+        if lane_per_pair:
             i, j = np.triu_indices(m, 1)
             out[i, j] = _native_pairs(X.packed, n, i, j, n_jobs)
             _answer_open_pairs(X, X, slice(0, m), 0, out)
             mirror(out, 0, m)
         else:
-            run_blocks(rows, m, rows_at_once, n_jobs)
+            run_blocks(rows, m, at_once, n_jobs)
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
@@ -335,11 +341,11 @@ def _lapack_is_quicker(n: int, columns: int) -> bool:
     return n > _LARGEST_NATIVE or (n > _LARGEST_UNFILLED and columns < _FEWEST_COLUMNS)
 
 
-def _large_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
+def _large_rows(X: DenseFactors, Y: DenseFactors, rows: slice, first: int, out: FloatArray) -> None:
     """Fill rows of the result as `_native_rows` does, a pair at a time by LAPACK's singular values."""
-    (L, exponents_x), (M, exponents_y) = X.dense, Y.dense
+    (L, exponents_x), (M, exponents_y) = X, Y
     for i in range(rows.start, rows.stop):
-        for j in range(i + 1 if first >= 0 else 0, len(Y)):
+        for j in range(i + 1 if first >= 0 else 0, len(M)):
             shift = exponents_y[j] - exponents_x[i]
             logs = interruptibly(_log_ratios, L[i], M[j]) + np.log(2.0) * shift
             out[i - rows.start, j] = logs @ logs
@@ -370,15 +376,17 @@ def _by_eigenvalues(X: FloatArray, Y: FloatArray) -> Floats:
     return np.asarray(np.einsum("ij,ij->i", logs, logs))
 
 
-def _native_rows(X: FactoredSet, Y: FactoredSet, rows: slice, first: int, out: FloatArray) -> None:
+def _native_rows(
+    n: int, X: PackedFactors, Y: PackedFactors, rows: slice, first: int, out: FloatArray
+) -> None:
     """Fill rows of the result, from column ``first`` (if it is not negative) plus the row on."""
-    one, other, lanes = X.packed, Y.packed, Y.packed.lanes.shape[2]
-    groups = _BLOCK_WORK // (_GROUP * lanes * (X.n + 5) ** 3)
-    at_once = len(Y) if len(out) > 1 else max(1, groups) * _GROUP * lanes
-    for some in block_slices(len(Y), at_once):
+    count, columns, lanes = *out.shape, Y.lanes.shape[2]
+    groups = _BLOCK_WORK // (_GROUP * lanes * (n + 5) ** 3)
+    at_once = columns if count > 1 else max(1, groups) * _GROUP * lanes
+    for some in block_slices(columns, at_once):
         _squared_distances(out.dtype)(
-            *(X.n, len(out), one.inverses[rows], other.lanes[some.start // lanes :]),
-            *(one.exponents[rows], other.exponents[some.start :]),
+            *(n, count, X.inverses[rows], Y.lanes[some.start // lanes :]),
+            *(X.exponents[rows], Y.exponents[some.start :]),
             *(max(0, first - some.start) if first >= 0 else -1, out[:, some], len(out[0, some])),
         )
 

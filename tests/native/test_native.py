@@ -50,3 +50,15 @@ def test_arguments_are_counted():
 def test_a_function_that_the_library_does_not_have():
     with pytest.raises(ImportError, match="no missing_kernel: it is older than this version"):
         native.kernel("missing_kernel", "")
+
+
+@pytest.mark.parametrize("n", [1, 2, 24, 25, 100, 256])
+def test_lapack_by_its_address(n):
+    A = np.cov(np.random.default_rng(n).standard_normal((n, 3 * n))).reshape(n, n)
+    factor = A.copy()
+    assert native.Lapack("dpotrf")(b"U", n, factor, n) == 0
+    np.testing.assert_allclose(np.tril(factor), np.linalg.cholesky(A), rtol=1e-10, atol=1e-12)
+
+
+def test_lapack_says_where_it_failed():
+    assert native.Lapack("dpotrf")(b"U", 3, np.diag([1.0, -1.0, 1.0]), 3) == 2

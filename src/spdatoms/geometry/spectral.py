@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
-from scipy.linalg.lapack import dorgqr, dpotrf, dsytrd, zhetrd, zungqr
+from scipy.linalg.lapack import dpotrf
 
 from spdatoms._utils.threads import block_slices, interruptibly
 from spdatoms._utils.typing import Array, FloatArray, Floats
@@ -22,19 +22,20 @@ from spdatoms.geometry.graded import (
 )
 from spdatoms.geometry.hermitian import as_double, complex_form, is_complex, real_form
 from spdatoms.geometry.validation import as_float, check_square, common_shape
-from spdatoms.native import kernel
+from spdatoms.native import Lapack, kernel
 from spdatoms.native.elementwise import mirror
 
 _spectral_pairs = kernel("spectral_pairs", "qqqdDDqqDI")
 _tridiagonal_eigenvectors = kernel("tridiagonal_eigenvectors", "qqDDD")
+_dsytrd, _zhetrd, _dorgtr, _zungtr = map(Lapack, ("dsytrd", "zhetrd", "dorgtr", "zungtr"))
 #: Functions that the kernel knows, by its numbers.
 LOG, EXP, POWER, AIRM, THOMPSON, WASSERSTEIN, _CONGRUENCE = range(7)
 #: Beyond this size LAPACK is as quick.
 LARGEST_IN_LANES = 24
 #: Beyond this size LAPACK's divide and conquer is quicker than rotations of all eigenvectors.
-_LARGEST_BY_ROTATIONS = 160
-#: Columns that LAPACK reduces together: it needs room for them.
-_LAPACK_BLOCK = 32
+_LARGEST_BY_ROTATIONS = 256
+#: Columns that LAPACK reduces together, and reflections that it accumulates together: it needs room for them.
+_REDUCED_TOGETHER, _ACCUMULATED_TOGETHER = 16, 32
 #: Rows of a product at a time, of which only what is right of the diagonal is computed.
 _ROWS_OF_A_TRIANGLE = 24
 
@@ -75,7 +76,8 @@ def compose(U: Floats, eigenvalues: Floats) -> Floats:
     """U diag(λ) Uᵀ, exactly symmetric."""
     if _one_by_one(U):  # λ_max I − U (λ_max − λ) Uᵀ
         greatest = eigenvalues.max(axis=-1)
-        out = -gram(U * np.sqrt(greatest[:, None] - eigenvalues)[:, None, :])
+        out = gram(U * np.sqrt(greatest[:, None] - eigenvalues)[:, None, :])
+        np.negative(out, out=out)
         np.einsum("mii->mi", out)[...] += greatest[:, None]
         return out
     return symmetric_part((U * eigenvalues[..., None, :]) @ transpose(U))
@@ -109,16 +111,16 @@ def eigh(X: Array) -> tuple[Floats, Array]:
 def _by_rotations(A: Array, values: Floats, rows: Array) -> None:
     """Write the eigenvalues of a matrix, and its eigenvectors as rows: A = Q T Qᴴ, and the real T by rotations.cpp."""
     n = len(A)
-    reduced, product = (zhetrd, zungqr) if is_complex(A) else (dsytrd, dorgqr)
-    reflectors, d, e, tau, _ = reduced(A.T, lower=1, lwork=_LAPACK_BLOCK * n)
-    rows[...] = 0.0
-    rows[0, 0] = 1.0
-    rows[1:, 1:] = product(reflectors[1:, :-1], tau, lwork=_LAPACK_BLOCK * n)[0].T
+    reduce, accumulate = (_zhetrd, _zungtr) if is_complex(A) else (_dsytrd, _dorgtr)
+    off_diagonal, factors = np.zeros(n), np.empty(n, A.dtype)
+    work = np.empty(_ACCUMULATED_TOGETHER * n, A.dtype)
+    rows[...] = A
+    reduce(b"L", n, rows, n, values, off_diagonal, factors, work, _REDUCED_TOGETHER * n)
+    accumulate(b"L", n, rows, n, factors, work, len(work))
     if is_complex(A):
-        np.conjugate(rows, out=rows)  # Aᵀ is the conjugate of A
-    values[...] = d
+        np.conjugate(rows, out=rows)  # LAPACK has seen Aᵀ, the conjugate of A
     numbers = rows.view(np.float64)
-    if _tridiagonal_eigenvectors(*numbers.shape, values, np.append(e, 0.0), numbers):
+    if _tridiagonal_eigenvectors(*numbers.shape, values, off_diagonal, numbers):
         _divided(A, values, rows)  # which brings its numbers to a middle range
 
 

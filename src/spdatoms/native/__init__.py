@@ -24,10 +24,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+from scipy.linalg import cython_lapack
 
 _FOLDER = Path(__file__).resolve().parent
 _ADDRESS_OF, _BYTES = ctypes.addressof, (ctypes.c_char * 0).from_buffer
 _NO_MEMORY = -(2**63)
+# What SciPy's Cython modules offer to others are capsules, each with an address and a signature.
+_signature = ctypes.pythonapi.PyCapsule_GetName
+_signature.restype, _signature.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_content = ctypes.pythonapi.PyCapsule_GetPointer
+_content.restype, _content.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 #: Letters of a layout: arrays of these types, else numbers as in the module `struct`.
 _ARRAYS = {
     "D": np.dtype(np.float64),
@@ -158,6 +164,34 @@ def kernels(name: str, layout: str) -> Callable[[DTypeLike], Kernel]:
         _ARRAYS["F"]: kernel(f"{name}_f32", layout.replace("T", "F")),
     }
     return lambda dtype: made[np.dtype(dtype)]
+
+
+class Lapack:
+    """A function of SciPy's LAPACK. Unlike that in `scipy.linalg.lapack` it lets other threads run meanwhile.
+
+    It takes what the Fortran function takes, without the last argument, and works in place. Arrays must be
+    C-contiguous, so that LAPACK sees their transposes.
+    """
+
+    __slots__ = ("_function",)
+
+    def __init__(self, name: str) -> None:
+        capsule = cython_lapack.__pyx_capi__[name]
+        self._function = ctypes.CFUNCTYPE(None)(_content(capsule, _signature(capsule)))
+
+    def __call__(self, *arguments: bytes | int | np.ndarray[Any, Any]) -> int:
+        """Call the function without the GIL, and return its ``info``."""
+        info = ctypes.c_int()
+        given = (
+            argument
+            if isinstance(argument, bytes)
+            else ctypes.byref(ctypes.c_int(argument))
+            if isinstance(argument, int)
+            else ctypes.c_void_p(address_of(argument))
+            for argument in arguments
+        )
+        self._function(*given, ctypes.byref(info))
+        return info.value
 
 
 #: Bytes in a vector register, and the edge of a square tile of accumulators.

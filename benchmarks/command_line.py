@@ -11,6 +11,7 @@ started, pages of mapped files included; its processor time is the sum of theirs
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -140,7 +141,11 @@ def main() -> None:
         folder = options.folder or Path(out)
         folder.mkdir(exist_ok=True)
         if not (folder / "X.npy").exists():
-            Files(folder, options.matrices, options.formats.split(","))
+            # In a process of its own: those that are started later inherit the peak of the one that starts them.
+            given = folder, options.matrices, options.formats.split(",")
+            writing = multiprocessing.Process(target=Files, args=given)
+            writing.start()
+            writing.join()
         if not (folder / "model.spdatoms").exists():
             for name, few in (("X", "few"), ("y", "few_y")):
                 np.save(

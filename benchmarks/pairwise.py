@@ -1,9 +1,10 @@
 """All pairs of SPD matrices, against DGEMM, NumPy's batched Cholesky and pyRiemann: one table, one JSON file.
 
 Everything runs in this process, the methods of a row in turns, BLAS at one thread; the best of several
-runs counts. Where DGEMM is compared with, and threads with each other, caches are warm: each method is called once
-more before it is timed. Ours is the public function: validation, packing and the allocation of the result included.
-pyRiemann and NumPy do fewer pairs, and their time per pair is compared.
+runs counts. Where DGEMM is compared with, and threads
+with each other, caches are warm: each method is called once more before it is timed. Ours is the public function:
+validation, packing and the allocation of the result included. pyRiemann and NumPy do fewer pairs, and their time per
+pair is compared.
 
     python benchmarks/pairwise.py [--out pairwise.json] [--quick] [--sizes 3 12 43]
 """
@@ -14,6 +15,7 @@ import argparse
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,8 @@ TINY, MANY = 5, 3200
 STEIN_SIZES = (3, 5, 12, 22, 43, 64, 93, 155)
 JEFFREY_SIZES = (12, 22, 43, 93, 155)
 AIRM_SIZES = (3, 5, 12, 22, 43, 64, 93)
+#: Sizes of few large matrices, and how many they are.
+LARGE_SIZES, FEW = (128, 256), (4, 8, 16)
 #: Matrices that NumPy's Cholesky gets at a time, in bytes: they stay in the cache.
 CHUNK_BYTES = 1 << 20
 
@@ -99,11 +103,11 @@ def stein_rows(n: int, repeats: int, gemm_size: int) -> Iterator[Row]:
     m = count_for(n)
     X, Y = wishart(m, n, 0), wishart(m, n, 1)
     few, some = max(1, 20_000 // (m * n)), max(8, 200 // n)
-    product, product_flops = dgemm(gemm_size)
+    multiply, flops = dgemm(gemm_size)
     times = best_times(
         {
             "ours": lambda: pairwise_divergence(X, Y),
-            "dgemm": product,
+            "dgemm": multiply,
             "numpy": chunked_cholesky(X[:few], Y),
             "pyriemann": lambda: pairwise_distance(X[:some], Y[:some], metric="logdet"),
         },
@@ -111,7 +115,7 @@ def stein_rows(n: int, repeats: int, gemm_size: int) -> Iterator[Row]:
         warm=True,
     )
     pair = times["ours"] / m**2
-    rate = product_flops / times["dgemm"]
+    rate = flops / times["dgemm"]
     numpy_ratio = times["numpy"] / (few * m) / pair
     pyriemann_ratio = times["pyriemann"] / some**2 / pair
     note = f"{pair * 1e9:.0f} ns per pair, DGEMM {rate / 1e9:.0f} Gflop/s"
@@ -123,13 +127,25 @@ def stein_rows(n: int, repeats: int, gemm_size: int) -> Iterator[Row]:
 def jeffrey_rows(n: int, m: int, repeats: int, gemm_size: int) -> Iterator[Row]:
     """Jeffrey: percent of DGEMM, counting 2·m²·n(n+1) flops."""
     X, Y = wishart(m, n, 0), wishart(m, n, 1)
-    product, product_flops = dgemm(gemm_size)
-    methods = {"ours": lambda: pairwise_divergence(X, Y, "jeffrey"), "dgemm": product}
+    multiply, flops = dgemm(gemm_size)
+    methods = {"ours": lambda: pairwise_divergence(X, Y, "jeffrey"), "dgemm": multiply}
     times = best_times(methods, repeats, warm=True)
-    rate = product_flops / times["dgemm"]
+    rate = flops / times["dgemm"]
     percent = 100 * 2.0 * m**2 * n * (n + 1) / times["ours"] / rate
     note = f"{times['ours'] * 1e3:.1f} ms, DGEMM {rate / 1e9:.0f} Gflop/s"
     yield Row(f"Jeffrey n={n}, {m}×{m}", percent, "%", "DGEMM", note)
+
+
+def few_rows(n: int, m: int, repeats: int) -> Iterator[Row]:
+    """Stein, all pairs of few large matrices: percent of DGEMM of their size, counting their own factors, too."""
+    X = wishart(m, n, 0)
+    multiply, flops = dgemm(n)
+    methods = {"ours": lambda: pairwise_divergence(X), "dgemm": multiply}
+    times = best_times(methods, repeats, warm=True)
+    work = (m + m * (m - 1) / 2) * (n**3 / 3 + n**2)
+    percent = 100 * work / times["ours"] / (flops / times["dgemm"])
+    note = f"{times['ours'] * 1e3:.2f} ms"
+    yield Row(f"Stein n={n}, all pairs of {m}", percent, "%", f"DGEMM, {n}×{n}", note)
 
 
 def airm_rows(n: int, repeats: int) -> Iterator[Row]:
@@ -184,6 +200,8 @@ def all_rows(sizes: list[int], quick: bool) -> Iterator[Row]:
         yield from stein_rows(n, repeats, gemm_size)
     for n in sorted(set(sizes) & set(JEFFREY_SIZES)):
         yield from jeffrey_rows(n, 1000, repeats, gemm_size)
+    for n, m in product(LARGE_SIZES, FEW):
+        yield from few_rows(n, m, 3 * repeats)
     for n in sorted(set(sizes) & set(AIRM_SIZES)):
         yield from airm_rows(n, repeats)
     for n in sizes:

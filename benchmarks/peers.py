@@ -201,26 +201,6 @@ def large(sizes: tuple[int, ...]) -> Iterator[Cell]:
                 yield f"all pairs of {m}, {ours}", n, {"ours": own, "pyRiemann": theirs, **others}
 
 
-def shares_of_dgemm(sizes: tuple[int, ...], repeats: int) -> dict[str, dict[int, float]]:
-    """Return the rate of Stein's divergence of all pairs, relative to matrix multiplication.
-
-    The factors of the matrices themselves count as work, checks do not: (m + m(m−1)/2)(n³/3 + n²).
-    """
-    shares: dict[str, dict[int, float]] = {}
-    for n in (n for n in sizes if n >= 128):
-        A, out = spd(1, n)[0], np.empty((n, n))
-        for m in (4, 8, 16):
-            methods = {
-                "ours": partial(spdatoms.pairwise_divergence, spd(m, n)),
-                "DGEMM": partial(np.matmul, A, A, out=out),
-            }
-            times = best_times(methods, repeats, time.process_time, warm=True)
-            work = (m + m * (m - 1) / 2) * (n**3 / 3 + n**2)
-            share = work / times["ours"] / (2 * n**3 / times["DGEMM"])
-            shares.setdefault(f"Stein, all pairs of {m}", {})[n] = share
-    return shares
-
-
 def trusted(name: str) -> bool:
     """Return whether the matrices of a row are not checked."""
     return EUCLID in name.split() and not name.endswith(CHECKED)
@@ -237,14 +217,12 @@ def with_checked(cells: Iterator[Cell]) -> Iterator[Cell]:
 GROUPS = {"paired": paired, "functions": functions, "means": means, "large": large}
 
 
-def _write(path: Path, tables: dict[str, dict[str, dict[int, float]]]) -> None:
-    """Write tables to a file; cells that it has of other runs stay."""
-    found = json.loads(path.read_text()) if path.exists() else {}
-    for name, table in tables.items():
-        kept = found.setdefault(name, {})
-        for row, cells in table.items():
-            kept.setdefault(row, {}).update({str(n): value for n, value in cells.items()})
-    path.write_text(json.dumps({"machine": machine()} | found, indent=2) + "\n")
+def _write(path: Path, ratios: dict[str, dict[int, float]]) -> None:
+    """Write the table to a file; cells that it has of other runs stay."""
+    found = json.loads(path.read_text())["ratios"] if path.exists() else {}
+    for row, cells in ratios.items():
+        found.setdefault(row, {}).update({str(n): value for n, value in cells.items()})
+    path.write_text(json.dumps({"machine": machine(), "ratios": found}, indent=2) + "\n")
 
 
 def main() -> int:
@@ -280,14 +258,8 @@ def main() -> int:
         if ratio < 1.0 and not name.endswith(CHECKED)
     ]
     print(f"{len(below)} cells below one: {', '.join(below)}" if below else "no cell is below one")
-    shares = {}
-    if "large" in options.only:
-        with threadpool_limits(1):
-            shares = shares_of_dgemm(tuple(options.sizes), options.repeats)
-        for name, row in shares.items():
-            print(name, ", ".join(f"n = {n}: {100 * r:.0f} % of DGEMM" for n, r in row.items()))
     if options.json:
-        _write(options.json, {"ratios": ratios, "shares_of_dgemm": shares})
+        _write(options.json, ratios)
     return int(bool(below))
 
 

@@ -32,11 +32,16 @@ from itertools import groupby
 from pathlib import Path
 from threading import Lock
 
+import numpy  # noqa: F401  its BLAS is what is described
+from threadpoolctl import threadpool_info
+
 HERE = Path(__file__).resolve().parent
 RECORD = HERE / "RESULTS.md"
 BLOCK = re.compile(r"<!-- (run|accuracy): (.+?) -->\n(.*?)<!-- end -->", re.S)
 FOLDER = re.compile(r"\b(?:DATA|OUT)\b")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "pyriemann", "torch")
+#: Variables that tell OpenBLAS to take other kernels than those for this processor.
+BLAS_SETTINGS = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
 _WRITING = Lock()
 
 
@@ -113,10 +118,12 @@ def renew(run: Run, folders: dict[str, Path]) -> bool:
     measured, started = library_version(), time.perf_counter()
     # One thread of BLAS everywhere: threads that are measured are those of the library, or processes.
     quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    # BLAS chooses its kernels by the processor, whatever else is set for this session.
+    given = {name: value for name, value in os.environ.items() if name not in BLAS_SETTINGS}
     done = subprocess.run(
         [sys.executable, *run.words(folders)],
         cwd=HERE,
-        env=quiet | os.environ,
+        env=quiet | given,
         capture_output=True,
         text=True,
     )
@@ -158,6 +165,10 @@ def describe_machine() -> None:
     print(f"| memory | {memory:.0f} GB |")
     print(f"| system | {platform.system()}, Python {platform.python_version()} |")
     print(f"| libraries | {libraries} |")
+    blas = next(info for info in threadpool_info() if info["user_api"] == "blas")
+    print(
+        f"| BLAS | {blas['internal_api']} {blas['version']}, kernels for {blas['architecture']} |"
+    )
 
 
 def wanted(options: argparse.Namespace) -> list[Run]:

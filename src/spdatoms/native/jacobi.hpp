@@ -44,25 +44,45 @@ NOINLINE inline void solve(Columns F, Columns G, bool triangular) {
     }
 }
 
-// Some rows of column c of A B or A Bᵀ; the sums stay in registers.
-template <int ROWS> INLINE void multiply_rows(Columns A, Columns B, bool transposed, Int last, Int r, Int c, Columns C) {
-    V sum[ROWS] = {};
-    for (Int k = 0; k < last; ++k) {
-        const V factor = transposed ? B(c, k) : B(k, c);
-        UNROLL for (int i = 0; i < ROWS; ++i) sum[i] += A(r + i, k) * factor;
-    }
-    UNROLL for (int i = 0; i < ROWS; ++i) store(C.at(r + i, c), sum[i]);
-}
+// C = A B, where A may be lower triangular, or A Bᵀ, which is symmetric: by tiles, whose sums stay in registers.
+class Product {
+    const Columns A, B, C;
+    const bool transposed, triangular;
 
-// C = A B, where A may be lower triangular, or A Bᵀ, which is symmetric.
-NOINLINE inline void multiply(Columns A, Columns B, bool transposed, bool triangular, Columns C) {
-    constexpr int ROWS = 6;
-    for (Int c = 0; c < A.n; ++c) {
-        Int r = transposed ? c : 0;
-        for (; r + ROWS <= A.n; r += ROWS) multiply_rows<ROWS>(A, B, transposed, triangular ? r + ROWS : A.n, r, c, C);
-        for (; r < A.n; ++r) multiply_rows<1>(A, B, transposed, triangular ? r + 1 : A.n, r, c, C);
-        for (Int r = c; transposed && r < A.n; ++r) store(C.at(c, r), C(r, c));
+    template <int ROWS, int COLUMNS> INLINE void tile(Int r, Int c) const {
+        const Int last = triangular ? r + ROWS : A.n;
+        V sums[ROWS][COLUMNS] = {};
+        for (Int k = 0; k < last; ++k) {
+            V rows[ROWS];
+            UNROLL for (int i = 0; i < ROWS; ++i) rows[i] = A(r + i, k);
+            UNROLL for (int j = 0; j < COLUMNS; ++j) {
+                const V factor = transposed ? B(c + j, k) : B(k, c + j);
+                UNROLL for (int i = 0; i < ROWS; ++i) sums[i][j] += rows[i] * factor;
+            }
+        }
+        UNROLL for (int j = 0; j < COLUMNS; ++j)
+            UNROLL for (int i = 0; i < ROWS; ++i) store(C.at(r + i, c + j), sums[i][j]);
     }
+
+    template <int ROWS, int COLUMNS> INLINE void rows_from(Int r, Int c) const {
+        for (; r + ROWS <= A.n; r += ROWS) tile<ROWS, COLUMNS>(r, c);
+        if constexpr (ROWS > 1) rows_from<ROWS / 2, COLUMNS>(r, c);
+    }
+
+  public:
+    Product(Columns A, Columns B, bool transposed, bool triangular, Columns C)
+        : A(A), B(B), C(C), transposed(transposed), triangular(triangular) {}
+
+    template <int COLUMNS> INLINE void columns_from(Int c) const {
+        for (; c + COLUMNS <= A.n; c += COLUMNS) rows_from<TILE, COLUMNS>(transposed ? c : 0, c);
+        if constexpr (COLUMNS > 1) columns_from<COLUMNS / 2>(c);
+    }
+};
+
+NOINLINE inline void multiply(Columns A, Columns B, bool transposed, bool triangular, Columns C) {
+    Product(A, B, transposed, triangular, C).columns_from<TILE>(0);
+    for (Int c = 0; transposed && c < A.n; ++c)
+        for (Int r = c; r < A.n; ++r) store(C.at(c, r), C(r, c));
 }
 
 INLINE void transpose(Columns A, Columns transposed) {

@@ -5,9 +5,10 @@
 // contracted to fused multiply-adds where the processor has them (-ffp-contract=fast).
 #pragma once
 
+#include "buffer.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -19,8 +20,6 @@
 #define UNROLL _Pragma("GCC unroll 16")  // Clang leaves short loops over registers rolled: half the speed
 
 namespace spdatoms {
-
-using Int = std::int64_t;
 
 // Bytes of a register, and the edge of a square tile of accumulators that leaves registers for operands.
 #if defined(__AVX512F__)
@@ -79,25 +78,6 @@ template <class T> INLINE void store_rounded(T *target, Vector<double> x) {
     const auto rounded = __builtin_convertvector(x, typename Narrow<T>::type);
     std::memcpy(target, &rounded, sizeof rounded);
 }
-
-// Memory for one call of a kernel, aligned to registers; false if there is none (no exception crosses the border).
-template <class T> class Buffer {
-    void *memory;
-    T *first;
-
-  public:
-    explicit Buffer(Int count) : memory(std::malloc(count * sizeof(T) + 64)) {
-        first = reinterpret_cast<T *>((reinterpret_cast<std::uintptr_t>(memory) + 63) / 64 * 64);
-    }
-    Buffer(const Buffer &) = delete;
-    Buffer &operator=(const Buffer &) = delete;
-    ~Buffer() { std::free(memory); }
-    explicit operator bool() const { return memory != nullptr; }
-    T *data() const { return first; }
-};
-
-// What kernels return that may need memory: `Kernel` in __init__.py raises MemoryError for it.
-constexpr Int DONE = 0, NO_MEMORY = std::numeric_limits<Int>::min();
 
 // ---- Lanes.
 // A vector of integers that are known at compile time: written lane by lane, GCC would build it at run time.

@@ -10,15 +10,19 @@ import threading
 import time
 import warnings
 import weakref
+from contextlib import nullcontext
+from functools import partial
 
+import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
 from _matrices import random_spd
-from spdatoms import pairwise_divergence
+from spdatoms import divergence, median, pairwise_divergence
 from spdatoms._utils.threads import (
     _blas,
     available_processors,
+    blas_threads_for,
     block_slices,
     effective_n_jobs,
     interruptibly,
@@ -27,7 +31,7 @@ from spdatoms._utils.threads import (
     run_blocks,
 )
 from spdatoms._utils.warning import warn_user, warnings_of
-from spdatoms.geometry import logm
+from spdatoms.geometry import geodesic, logm, norm, parallel_transport
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1, 2, 5, -1])
@@ -177,7 +181,7 @@ def test_interrupt_reaches_the_waiting_thread(n_jobs, no_collection):
 
 LONG_COMPUTATION = """
 import numpy as np
-from spdatoms import pairwise_divergence
+from spdatoms import divergence, median, pairwise_divergence
 X = np.repeat(np.eye({n})[None], 4, axis=0)
 pairwise_divergence(X, X.copy(), metric={metric!r})
 X = np.broadcast_to(np.eye({n}), ({m}, {n}, {n}))
@@ -230,6 +234,34 @@ def test_progress_bar(capsys):
 def blas_threads() -> set[int]:
     """Return the threads of the BLAS of NumPy and SciPy; other libraries may load one of their own later."""
     return {library.get_num_threads() for library in _blas()}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        logm,
+        lambda X: geodesic(X, X[::-1], 0.3),
+        lambda X: norm(X, X),
+        lambda X: parallel_transport(X, X[0], X[1]),
+        median,
+        lambda X: pairwise_divergence(X, metric="riemann"),
+        partial(divergence, np.eye(40), metric="logeuclid"),
+    ],
+)
+def test_blas_has_one_thread_for_matrices_of_middle_size(call, monkeypatch):
+    """Where its threads mostly wait for each other; larger ones keep them, and smaller ones do not wait for a limit."""
+    held = []
+
+    class Spy(type(one_blas_thread())):
+        def __enter__(self) -> None:
+            held.append(self)
+            super().__enter__()
+
+    monkeypatch.setattr("spdatoms._utils.threads._one_blas_thread", Spy())
+    call(random_spd(2, 40, seed=0))
+    assert held
+    assert isinstance(blas_threads_for(24), nullcontext)
+    assert isinstance(blas_threads_for(1000), nullcontext)
 
 
 def test_blas_has_one_thread_until_the_last_has_left():

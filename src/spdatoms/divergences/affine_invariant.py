@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh, solve_triangular
 
-from spdatoms._utils.threads import block_slices, interruptibly, run_blocks
+from spdatoms._utils.threads import blas_threads_for, block_slices, interruptibly, run_blocks
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._factor_pairs import of_each_pair
 from spdatoms.divergences._log_poles import LARGEST_BY_POLES, LOG_LEAST, LOG_LIMIT, LOG_POLES
@@ -322,7 +322,8 @@ def _scaled_factors(X: FloatArray) -> tuple[Floats, Floats]:
     largest = X.diagonal(axis1=1, axis2=2).max(axis=1)
     exponents = np.frexp(largest)[1] // 2 * 2
     try:
-        L = np.linalg.cholesky(np.ldexp(X, -exponents[:, None, None]))
+        with blas_threads_for(X.shape[-1]):
+            L = np.linalg.cholesky(np.ldexp(X, -exponents[:, None, None]))
     except np.linalg.LinAlgError:  # check_spd has passed it, so a tiny entry has underflowed
         raise ValueError(
             "The entries of a matrix span more orders of magnitude than double precision has: scale "

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from spdatoms._utils import parameters as allow
 from spdatoms._utils.arrays import same_kind
+from spdatoms._utils.threads import blas_threads_for
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms._utils.weights import check_weights
 from spdatoms.divergences.base import Divergence
@@ -99,9 +100,13 @@ def median(
     array([[2.]])
     """
     measure = get_divergence(metric)
-    return along_axis(
-        lambda Z: _median(check_spd(Z), measure, sample_weight, tol, max_iter), X, axis
-    )
+
+    def of_set(Z: ArrayLike) -> FloatArray:
+        checked = check_spd(Z)
+        with blas_threads_for(checked.shape[-1]):
+            return _median(checked, measure, sample_weight, tol, max_iter)
+
+    return along_axis(of_set, X, axis)
 
 
 def _median(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.arrays import same_kind
-from spdatoms._utils.threads import block_slices
+from spdatoms._utils.threads import blas_threads_for, block_slices
 from spdatoms._utils.typing import FloatArray
 from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import Divergence
@@ -106,5 +106,6 @@ def _paired(measure: Divergence, X: FloatArray, Y: FloatArray) -> FloatArray:
     batches = _BLOCK_BYTES // (dtype.itemsize * X.shape[-1] ** 2 * lanes)
     at_once = max(_LEAST_BATCHES, batches) * lanes
     for part in block_slices(len(X), at_once):
-        values[part] = measure.paired(*(Z[part].astype(dtype, copy=False) for Z in (X, Y)))
+        with blas_threads_for(X.shape[-1]):
+            values[part] = measure.paired(*(Z[part].astype(dtype, copy=False) for Z in (X, Y)))
     return values

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf
 
-from spdatoms._utils.threads import block_slices, interruptibly
+from spdatoms._utils.threads import blas_threads_for, block_slices, interruptibly
 from spdatoms._utils.typing import Array, FloatArray, Floats
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import (
@@ -336,7 +336,7 @@ def map_blocks(
     out = np.empty((len(stacks[-1]), n, n), dtype=dtype)
 
     def quietly(target: FloatArray, *block: Floats) -> Floats:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), blas_threads_for(n):
             if in_place and dtype == np.float64:
                 return function(*block, out=target)
             return function(*block)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spdatoms._utils.arrays import same_kind
-from spdatoms._utils.threads import one_blas_thread
+from spdatoms._utils.threads import blas_threads_for
 from spdatoms._utils.typing import FloatArray, Floats
 from spdatoms.geometry.functions import as_spd, as_tangents
 from spdatoms.geometry.geodesics import whiten
@@ -45,9 +45,11 @@ def inner_product(V: ArrayLike, W: ArrayLike, base: ArrayLike) -> Any:
     first, second = as_tangents(V, "V", base=P), as_tangents(W, "W", base=P)
     dtype = np.result_type(P, first, second)
     L, A, B = (real_form(Z.astype(np.result_type(dtype, np.float64))) for Z in (P, first, second))
-    L = cholesky(L)
     share = 0.5 if is_complex(np.empty(0, dtype)) else 1.0
-    products = np.einsum("...ij,...ij->...", *(whiten(*np.broadcast_arrays(L, Z)) for Z in (A, B)))
+    with blas_threads_for(L.shape[-1]):
+        L = cholesky(L)
+        vectors = (whiten(*np.broadcast_arrays(L, Z)) for Z in (A, B))
+        products = np.einsum("...ij,...ij->...", *vectors)
     return np.asarray(share * products, real_type(dtype))[()]
 
 
@@ -98,7 +100,6 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
 
     first, second = as_spd(A, "A"), as_spd(B, "B")
     vectors = as_tangents(V, "V", base=first)
-    with one_blas_thread():
-        E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
+    E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
     dtype = np.result_type(first, second, vectors)
     return map_blocks(congruent, E, vectors, dtype=dtype, in_place=True)

@@ -13,6 +13,10 @@ class NoChannelWarning(UserWarning):
     """A query has no channel, so that what is known without it was returned: the prior, the mean, or a zero code."""
 
 
+class OtherUnitsWarning(UserWarning):
+    """Queries are far larger, or smaller, than all matrices seen in fit, as if they were in other units."""
+
+
 class ClusterError(RuntimeError):
     """A cluster does not finish its tasks: it was closed, lacks the package, or does nothing any more."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -25,6 +26,7 @@ from conformance.estimators import (
     ESTIMATORS,
     OF_MATRICES,
     assert_same,
+    every_class,
     every_classifier,
     every_estimator,
     every_transformer,
@@ -39,6 +41,7 @@ from spdatoms import (
     SPDSparseClassifierCV,
 )
 from spdatoms.base import SPDEstimator
+from spdatoms.exceptions import OtherUnitsWarning
 from spdatoms.paper import baselines
 
 pytestmark = [
@@ -100,6 +103,30 @@ def test_fitted_attributes_end_in_an_underscore(estimator, labelled) -> None:
     new = set(vars(model)) - set(vars(clone(estimator)))
     assert new
     assert all(name.endswith("_") or name.startswith("_") for name in new)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.ZeroCodeWarning")
+@every_class
+def test_queries_in_other_units_get_a_warning(estimator, labelled, fitted) -> None:
+    """Where answers come of a comparison with matrices of fit. One broken channel is no other unit."""
+    X, model = labelled[0], fitted(estimator)
+    asked = getattr(model, "predict", None) or (hasattr(model, "atoms_") and model.transform)
+    if (
+        not asked
+        or isinstance(estimator, OF_MATRICES)
+        or type(estimator).__name__ in baselines.__all__
+    ):
+        return
+    broken = X.copy()
+    broken[:, 0] *= 1e3
+    broken[:, :, 0] *= 1e3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OtherUnitsWarning)
+        asked(broken)
+    for factor in (1e-12, 1e6):
+        with pytest.warns(OtherUnitsWarning, match="are they in other units"):
+            asked(factor * X)
 
 
 @every_estimator

@@ -58,6 +58,7 @@ def _log(A: np.ndarray) -> np.ndarray:
     return (U * np.log(w)) @ U.T
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.OtherUnitsWarning")
 @pytest.mark.parametrize("landmarks", [None, 10])
 def test_a_matrix_far_from_everything_has_the_score_of_an_empty_code(landmarks) -> None:
     """In the span of landmarks it has no features at all, and is novel for it."""

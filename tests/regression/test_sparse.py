@@ -106,6 +106,7 @@ def test_several_targets_dask_arrays_and_files(model, tmp_path) -> None:
     np.testing.assert_array_equal(load(tmp_path / "model").predict(queries), expected)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.OtherUnitsWarning")
 def test_far_away_the_mean_is_predicted() -> None:
     X, t, _, _ = problem()
     model = SPDSparseRegressor().fit(X, t)

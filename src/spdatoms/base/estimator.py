@@ -13,12 +13,17 @@ from spdatoms._utils import parameters as allow
 from spdatoms._utils.checks import check_size
 from spdatoms._utils.estimator import StackEstimator
 from spdatoms._utils.typing import Array, FloatArray
+from spdatoms._utils.warning import warn_user
+from spdatoms.exceptions import OtherUnitsWarning
 from spdatoms.geometry.channels import Mask, given_channels, known_channels
 from spdatoms.geometry.hermitian import is_complex
 from spdatoms.geometry.validation import as_float, check_spd
 from spdatoms.layout import holds
 from spdatoms.scale import open_stream
 from spdatoms.scale.budget import is_streamed
+
+#: Queries that are larger than all matrices seen in fit by this factor, or smaller, are likely to have other units.
+_OTHER_UNITS = 100.0
 
 
 class SPDEstimator(StackEstimator):
@@ -73,6 +78,8 @@ class SPDEstimator(StackEstimator):
     hermitian: ClassVar[bool] = False
     #: Whether methods take the argument ``channels`` themselves, without `_cut`.
     own_channels: ClassVar[bool] = False
+    #: The attribute that holds matrices of those seen in fit, if queries should be about as large.
+    _seen: ClassVar[str] = ""
     _stored = holds("n_features_in_")
 
     def check_training_matrices(self, X: ArrayLike) -> FloatArray:
@@ -107,7 +114,10 @@ class SPDEstimator(StackEstimator):
         """
         if "n_features_in_" not in vars(self):  # sklearn's own look takes longer than a small code
             check_is_fitted(self)
-        return self._of_its_type(check_size(check_spd(X), self.n_features_in_))
+        X = self._of_its_type(check_size(check_spd(X), self.n_features_in_))
+        if self._seen and len(X):
+            _warn_of_other_units(X, getattr(self, self._seen))
+        return X
 
     def example_query(self, n: int, dtype: Any) -> FloatArray:
         """Return a query: results of every method have the same form for all matrices.
@@ -185,6 +195,25 @@ class SPDEstimator(StackEstimator):
                 "if the imaginary part is rounding."
             )
         return np.ascontiguousarray(X.real)
+
+
+def _warn_of_other_units(X: FloatArray, seen: FloatArray | None) -> None:
+    """Warn if most queries are far larger, or smaller, than all matrices seen in fit."""
+    if seen is None or 1.0 / _OTHER_UNITS < _size(X[0]) / _size(seen[0]) < _OTHER_UNITS:
+        return  # the first of them are enough to see that all is well
+    found, known = float(np.median([_size(A) for A in X])), [_size(A) for A in seen]
+    if min(known) / _OTHER_UNITS < found < max(known) * _OTHER_UNITS:
+        return
+    warn_user(
+        f"The variances of the matrices are about {found / float(np.median(known)):.0e} times as large as of those "
+        "seen in fit: are they in other units? Bring both to the same ones.",
+        OtherUnitsWarning,
+    )
+
+
+def _size(A: FloatArray) -> float:
+    """Return the median variance, which a broken channel does not move."""
+    return float(sorted(A.diagonal().real.tolist())[len(A) // 2])
 
 
 @allow.checks(n_jobs=allow.N_JOBS)

@@ -166,6 +166,7 @@ class KernelEnsemble(SPDEstimator):
     """An estimator over some of the training matrices, of which folds are left out in turn."""
 
     hermitian: ClassVar[bool] = True
+    _seen: ClassVar[str] = "atoms_"
     metrics: Metrics
     cv: Any
     n_jobs: int | None

@@ -42,6 +42,7 @@ class NearestMatrices(SPDEstimator):
     n_jobs: int | None
     weights: str
     _weights: Floats | None = None  # for models of earlier versions
+    _seen: ClassVar[str] = "_matrices"
     _stored = holds("_matrices", _prepared=PreparedFrom("_matrices", PreparedSet))
 
     def _keep(self, X: FloatArray, weights: Floats | None) -> None:

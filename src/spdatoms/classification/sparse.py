@@ -138,6 +138,7 @@ class SPDSparseClassifier(Threaded, CodedClassifier):
     """
 
     hermitian: ClassVar[bool] = True
+    _seen: ClassVar[str] = "atoms_"
     _stored = holds(
         "classes_ atoms_ atom_labels_ _atom_classes alpha_",
         kernel_=Part(Kernel),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,7 @@ from spdatoms.kernels.preimages import preimages
 class Coder(PicturedAtoms, ClassNamePrefixFeaturesOutMixin, TransformerMixin, SPDEstimator):
     """An estimator that codes matrices over atoms, and fills in channels by what codes describe."""
 
+    _seen: ClassVar[str] = "atoms_"
     metric: str | Divergence
     positive: bool
     n_jobs: int | None

@@ -68,6 +68,7 @@ class SPDSparseRegressor(Threaded, SPDRegressor):
     """
 
     hermitian: ClassVar[bool] = True
+    _seen: ClassVar[str] = "atoms_"
     _stored = holds("atoms_ alpha_ targets_ atom_weights_", kernel_=Part(Kernel))
     metric: str | Divergence = allow.parameter(SYMMETRIC_METRIC, default="stein")
     beta: float | str = allow.parameter(allow.BETA, default="auto")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import dask.array
 import numpy as np
 import pytest
@@ -222,4 +224,9 @@ def test_too_little_to_learn_from() -> None:
     with pytest.raises(ValueError, match=r"3 matrices .* at least 4"):
         BrokenChannels().fit(covariances(3))
     with pytest.raises(ValueError, match="a channel is judged by others"):
-        BrokenChannels().fit(np.ones((10, 1, 1)))
+        BrokenChannels().fit(np.ones((20, 1, 1)))
+    with pytest.warns(UserWarning, match="Fit to 20 or more"):
+        BrokenChannels().fit(covariances(19))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BrokenChannels().fit(covariances(20))

@@ -116,6 +116,7 @@ def test_a_bad_matrix_is_named_by_its_index_in_the_whole(labelled) -> None:
         model.predict(bad)
 
 
+@pytest.mark.filterwarnings("ignore::spdatoms.exceptions.OtherUnitsWarning")
 def test_zero_codes_are_counted_over_all_blocks(labelled) -> None:
     X, y = labelled
     model = SPDSparseClassifier("stein", alpha=1.9, verbose=1).fit(X, y)
@@ -123,4 +124,4 @@ def test_zero_codes_are_counted_over_all_blocks(labelled) -> None:
     far[::3] *= 1e6
     with pytest.warns(ZeroCodeWarning, match=r"^SPDSparseClassifier: 8 of 24 queries") as caught:
         model.predict(far)
-    assert len(caught) == 1
+    assert len([one for one in caught if one.category is ZeroCodeWarning]) == 1

@@ -26,7 +26,7 @@ from spdatoms.geometry.validation import as_float, check_stack
 from spdatoms.layout import POSITIVE, Numbers, holds
 
 #: Fewer training matrices cannot tell what is usual, nor can fewer queries tell what is usual among them.
-_LEAST, _LEAST_QUERIES = 4, 30
+_LEAST, _FEW, _LEAST_QUERIES = 4, 20, 30
 #: Training matrices beyond this number, evenly spaced ones of which are kept, tell little more.
 _MOST = 2000
 #: Statistics for other sets of channels are kept up to some such bytes.
@@ -131,10 +131,16 @@ class BrokenChannels(Threaded, TransformerMixin, SPDEstimator):
         Parameters
         ----------
         X : array-like of shape (m, n, n)
-            SPD matrices, at least four. A Dask array is collected in memory.
+            SPD matrices, at least four; with fewer than 20 there is a warning, because clean queries then get
+            more alarms than ``false_alarms``. A Dask array is collected in memory.
         """
         X = self.check_training_matrices(X)
         check_enough(X, _LEAST)
+        if len(X) < _FEW:
+            warn_user(
+                f"{len(X)} training matrices say little of what is usual: clean queries may get many more alarms "
+                f"than false_alarms={self.false_alarms:g}. Fit to {_FEW} or more."
+            )
         if X.shape[-1] == 1:
             raise ValueError(
                 "X holds 1×1 matrices (n_features = 1): a channel is judged by others."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from _commands import run, two_classes
-from spdatoms import SPDSparseClassifier, SPDSparseCoder
+from spdatoms import SPDSparseClassifier, SPDSparseCoder, check_spd
 
 
 @pytest.fixture
@@ -48,12 +48,18 @@ def test_classify(files, incomplete, name) -> None:
 
 def test_inspect(files, incomplete) -> None:
     incomplete[4, 2] = incomplete[4, :, 2] = incomplete[7, 0, 1] = np.nan
+    incomplete[8] = np.nan
     np.save(files / "incomplete.npy", incomplete)
     said = run("inspect", files / "incomplete.npy", code=1)
     assert "2 lacks channel 1" in said
     assert "4 lacks channels 1, 2" in said
     assert "3 lacks channel classify or code it as it is" in said
     assert "1 is not finite leave it out" in said
+    assert "1 has no channel leave it out" in said
+    with pytest.raises(
+        ValueError, match=r"NaN; spdatoms.geometry.is_spd gives the mask that leaves it out\.$"
+    ):
+        check_spd(incomplete[8:9])
 
 
 def test_code(files, incomplete) -> None:

@@ -20,9 +20,10 @@ _LISTED = 10
 #: The greatest numbers of matrices for spectra and for kernels, evenly spaced.
 _SPECTRA, _KERNEL = 2000, 500
 
-_ZERO, _LACKS = "is zero", "lacks channel"
+_ZERO, _EMPTY, _LACKS = "is zero", "has no channel", "lacks channel"
 #: The complaints of `check_spd`, and that a matrix is zero or lacks channels, with advice.
 _ADVICE = {
+    _EMPTY: "leave it out, as --repaired with --drop-bad does",
     _LACKS: "classify or code it as it is; to train on it, fill it in with SPDImputer in Python",
     "is not finite": "leave it out, as --repaired with --drop-bad does, or estimate it anew",
     "is not symmetric": "symmetrise it, as --repaired does",
@@ -149,6 +150,8 @@ def _complaint(X: Array) -> str:
     unfit = find_unfit(X)
     if unfit.count and not (known := known_channels(X)[unfit.first]).all():
         lacking = np.flatnonzero(~known)
+        if not known.any():
+            return _EMPTY
         return f"{_LACKS}{'s'[: len(lacking) > 1]} {', '.join(map(str, lacking))}"
     if unfit.count and not X[unfit.first].any():
         return _ZERO

@@ -455,6 +455,8 @@ def _missing(A: FloatArray) -> str:
     if not np.isnan(A).any() or np.isinf(A).any():
         return ""
     entries = np.isnan(A)
+    if entries.all():
+        return _LEAVE_OUT
     if (entries.all(axis=0) & entries.all(axis=1)).any():
         return f"a row and column of NaN is a missing channel: {_INCOMPLETE}"
     return (

@@ -78,6 +78,7 @@ def test_divergence_baseline_and_data_set_of_the_page_on_extending(monkeypatch):
     expected = 1 - (det(X[3]) * det(X[40])) ** 0.25 / det(0.5 * (X[3] + X[40])) ** 0.5
     np.testing.assert_allclose(d[3, 40], expected, rtol=1e-9)
     np.testing.assert_allclose(d, d.T, atol=1e-10)
+    np.testing.assert_array_equal(names["same"], d)
     # At the mean, no direction is better than another: (1 − d)(C⁻¹ − (½(X + C))⁻¹) adds up to zero.
     near = np.array([(det(A) * det(C)) ** 0.25 / det(0.5 * (A + C)) ** 0.5 for A in X])
     inverses = np.linalg.inv(0.5 * (X + C))

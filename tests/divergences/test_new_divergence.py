@@ -41,6 +41,21 @@ class RootEuclidean(Divergence):
         return root @ root
 
 
+class PreparedRootEuclidean(RootEuclidean):
+    """The same, with roots that are computed once per set."""
+
+    name = "prepared root"
+
+    def prepare(self, X, n_jobs=None):
+        prepared = super().prepare(X, n_jobs)
+        prepared.roots = sqrtm(X)
+        return prepared
+
+    def pairwise(self, X, Y=None, *, n_jobs=None):
+        A, B = X.roots, (X if Y is None else Y).roots
+        return ((A[:, None] - B) ** 2).sum(axis=(2, 3))
+
+
 class GradientStein(Stein):
     """The Stein divergence with what moves atoms and centres inherited from `Divergence`."""
 
@@ -84,6 +99,25 @@ def test_pairs_and_means(labelled):
     assert_allclose(d[1, 2], np.linalg.norm(roots[1] - roots[6]) ** 2, rtol=1e-12)
     average = roots.mean(axis=0)
     assert_allclose(mean(X, metric=RootEuclidean()), average @ average, rtol=1e-8)
+
+
+@pytest.mark.parametrize("imaginary", [0.0, 0.1j])
+def test_what_is_prepared_is_used(labelled, imaginary):
+    """Of complex matrices it is their real forms."""
+    X = labelled[0][:9] + imaginary * (np.tri(3).T - np.tri(3))
+    y = labelled[1][:9]
+    plain, prepared = RootEuclidean(), PreparedRootEuclidean()
+    for Y in (None, X[4:]):
+        expected = pairwise_divergence(X, Y, plain)
+        assert_array_equal(pairwise_divergence(X, Y, prepared, n_jobs=2), expected)
+    codes, expected = (
+        SPDSparseCoder(metric=metric).fit(X).transform(X) for metric in (prepared, plain)
+    )
+    assert_array_equal(codes, expected)
+    found, expected = (
+        SPDSparseClassifier(metric).fit(X, y).predict(X) for metric in (prepared, plain)
+    )
+    assert_array_equal(found, expected)
 
 
 @pytest.mark.slow

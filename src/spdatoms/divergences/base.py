@@ -81,6 +81,8 @@ class Divergence(AtomSums, ABC):
     def prepare(self, X: FloatArray, n_jobs: int | None = None) -> PreparedSet:
         """Return what the other methods need to know about matrices.
 
+        An override takes ``n_jobs``, too, even if it does not use it.
+
         Parameters
         ----------
         X : ndarray of shape (m, n, n)

@@ -260,6 +260,31 @@ def test_few_large_matrices(n, m):
     assert (found == airm2(X, n_jobs=2)).all()
 
 
+def graded_and_ill_conditioned(n, m):
+    """Return m matrices, of which the second is D X D with a wide D, and the third has the condition 1e13."""
+    X, D = random_spd(m, n, condition=1e3, seed=n), np.geomspace(1, 1e-9, n)
+    X[1] *= D * D[:, None]
+    X[2] = random_spd(1, n, condition=1e13)[0]
+    return X
+
+
+@pytest.mark.parametrize(("n", "m"), [(33, 9), (48, 4)])
+def test_few_large_matrices_of_any_condition(n, m):
+    """The kernel leaves pairs of theirs open, or has too few digits of them."""
+    X = graded_and_ill_conditioned(n, m)
+    found, expected = airm2(X), airm2(X, X.copy())
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+    assert (found == found.T).all()
+    assert (found == airm2(X, n_jobs=2)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pair", [(0, 1), (0, 2), (1, 2)])
+def test_few_large_matrices_of_any_condition_agree_with_mpmath(pair):
+    X = graded_and_ill_conditioned(33, 4)
+    assert airm2(X)[pair] == pytest.approx(exact_value("riemann", *X[list(pair)]), rel=1e-6)
+
+
 @pytest.mark.parametrize("scale", [1e-100, 1.0])
 def test_large_matrices_by_lapack(scale, monkeypatch):
     X = random_spd(6, 5, condition=1e6)

@@ -54,7 +54,8 @@ _BLOCK_WORK = 16_000_000
 # The kernel computes many pairs at a time. Those of larger matrices leave the caches, so that LAPACK is quicker, and so
 # it is from the second size on if fewer columns than these leave lanes idle.
 _LARGEST_NATIVE, _LARGEST_UNFILLED, _FEWEST_COLUMNS = 512, 200, 3
-# Batches that the kernel takes together, and those of so few pairs that threads could not share them.
+# Batches that the kernel takes together, and those of so few pairs that threads could not share them: with one job,
+# too, because the last bits depend on which batches are taken together, and may not depend on n_jobs.
 _GROUP, _PART_OF_GROUP = 4, 2
 # Up to this size eigenvalues of a stack are found sooner than those of one pair after the other.
 _LARGEST_STACKED = 100

@@ -1,10 +1,9 @@
 """All pairs of SPD matrices, against DGEMM, NumPy's batched Cholesky and pyRiemann: one table, one JSON file.
 
-Everything runs in this process, the methods of a row in turns, BLAS at one thread; the best of several
-runs counts. Where DGEMM is compared with, and threads
-with each other, caches are warm: each method is called once more before it is timed. Ours is the public function:
-validation, packing and the allocation of the result included. pyRiemann and NumPy do fewer pairs, and their time per
-pair is compared.
+Everything runs in this process, the methods of a row in turns, BLAS at one thread; the best of several runs counts.
+Where DGEMM is compared with, and threads with each other, caches are warm: each method is called once more before it is
+timed. Ours is the public function: validation, packing and the allocation of the result included. pyRiemann and NumPy
+do fewer pairs, and their time per pair is compared.
 
     python benchmarks/pairwise.py [--out pairwise.json] [--quick] [--sizes 3 12 43]
 """

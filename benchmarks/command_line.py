@@ -37,24 +37,25 @@ def matrices(count: int, seed: int) -> tuple[Any, Any]:
 
 
 class Files:
-    """The same matrices in files of several formats, written block by block."""
+    """The same matrices in files of several formats, and their labels, written block by block."""
 
     def __init__(self, folder: Path, count: int, formats: list[str]) -> None:
         self.folder, self.shape = folder, (count, SIZE, SIZE)
-        plain = np.lib.format.open_memmap(folder / "X.npy", "w+", np.float32, self.shape)
         labels = np.lib.format.open_memmap(folder / "y.npy", "w+", np.int64, (count,))
         with ExitStack() as open_files:
-            others = [self.writer(name, open_files) for name in formats if name != "npy"]
+            writers = [self.writer(name, open_files) for name in formats]
             for start in range(0, count, BLOCK):
                 X, y = matrices(min(BLOCK, count - start), start)
                 rows = slice(start, start + len(X))
-                plain[rows], labels[rows] = X, y
-                for write in others:
+                labels[rows] = y
+                for write in writers:
                     write(rows, X)
 
     def writer(self, name: str, open_files: ExitStack) -> Callable[[slice, Any], object]:
         """Return what writes matrices to the file of a format."""
         path = self.folder / FORMATS[name]
+        if name == "npy":
+            return np.lib.format.open_memmap(path, "w+", np.float32, self.shape).__setitem__
         if name == "zarr":
             import zarr
 
@@ -91,6 +92,25 @@ FORMATS = {
     "contiguous": "contiguous.h5",
     "parquet": "X.parquet",
 }
+
+
+def write_missing(folder: Path, count: int, formats: list[str]) -> None:
+    """Write the files that are not there yet: with as many matrices as the .npy file, which is always one of them."""
+    names = [name for name in {"npy", *formats} if not (folder / FORMATS[name]).exists()]
+    if not names:
+        return
+    if "npy" not in names:
+        count = len(np.load(folder / FORMATS["npy"], mmap_mode="r"))
+    with tempfile.TemporaryDirectory(dir=folder) as unfinished:
+        # In a process of its own: those that are started later inherit the peak of the one that starts them.
+        given = Path(unfinished), count, names
+        writing = multiprocessing.Process(target=Files, args=given)
+        writing.start()
+        writing.join()
+        if writing.exitcode:
+            raise RuntimeError(f"Writing the files failed with the status {writing.exitcode}.")
+        for file in sorted(Path(unfinished).iterdir(), reverse=True):  # y.npy first
+            file.rename(folder / file.name)
 
 
 def command(name: str, X: Path, folder: Path, out: Path) -> list[Any]:
@@ -140,12 +160,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="spdatoms-command-line-") as out:
         folder = options.folder or Path(out)
         folder.mkdir(exist_ok=True)
-        if not (folder / "X.npy").exists():
-            # In a process of its own: those that are started later inherit the peak of the one that starts them.
-            given = folder, options.matrices, options.formats.split(",")
-            writing = multiprocessing.Process(target=Files, args=given)
-            writing.start()
-            writing.join()
+        write_missing(folder, options.matrices, options.formats.split(","))
         if not (folder / "model.spdatoms").exists():
             for name, few in (("X", "few"), ("y", "few_y")):
                 np.save(

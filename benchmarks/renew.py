@@ -116,20 +116,21 @@ def as_markdown(printed: str) -> str:
 def renew(run: Run, folders: dict[str, Path]) -> bool:
     """Run a command, write its block, and tell whether it went well."""
     measured, started = library_version(), time.perf_counter()
-    # One thread of BLAS everywhere: threads that are measured are those of the library, or processes.
+    # One thread of BLAS everywhere, whatever is set for this session: threads that are measured are those of the
+    # library, or processes.
     quiet = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    # BLAS chooses its kernels by the processor, whatever else is set for this session.
+    # BLAS chooses its kernels by the processor.
     given = {name: value for name, value in os.environ.items() if name not in BLAS_SETTINGS}
     done = subprocess.run(
         [sys.executable, *run.words(folders)],
         cwd=HERE,
-        env=quiet | given,
+        env=given | quiet,
         capture_output=True,
         text=True,
     )
     seconds = time.perf_counter() - started
-    # A benchmark that has a limit of its own says so, and ends with 1 where it is missed; so does an exception.
-    missed = done.returncode == 1 and "Traceback" not in done.stderr
+    # A benchmark that has a limit of its own ends with 1 where it is missed; so does an error, which says why.
+    missed = done.returncode == 1 and not done.stderr
     if not (done.returncode == 0 or missed) or not done.stdout.strip():
         print(f"{run.command}: failed after {seconds:.0f} s\n{done.stderr[-2000:]}", flush=True)
         return False

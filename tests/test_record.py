@@ -146,6 +146,8 @@ def test_what_is_of_this_version_is_left(renew, tmp_path, monkeypatch, capsys):
         ("print('found'); raise SystemExit(1)", True),
         ("print('found'); raise SystemExit(2)", False),
         ("print('found'); 1 / 0", False),
+        ("print('found'); raise SystemExit('the command failed')", False),
+        ("import os; os.environ['OMP_NUM_THREADS'] == '1' and print('found')", True),
         ("pass", False),
     ],
 )
@@ -158,6 +160,7 @@ def test_a_block_is_renewed_if_its_script_went_well(
     monkeypatch.setattr(renew, "HERE", tmp_path)
     monkeypatch.setattr(renew, "RECORD", record)
     monkeypatch.setattr(renew, "library_version", lambda: "abc")
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
     assert renew.renew(renew.runs(RECORD)[0], {}) is went_well
     text = record.read_text(encoding="utf-8")
     renewed = re.search(r"version abc, \d+ s, load [\d.]+\n\nfound\n<!-- end -->", text)

@@ -1,8 +1,10 @@
 """How the library is chosen, and how its functions are called."""
 
+import ctypes
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -62,3 +64,31 @@ def test_lapack_by_its_address(n):
 
 def test_lapack_says_where_it_failed():
     assert native.Lapack("dpotrf")(b"U", 3, np.diag([1.0, -1.0, 1.0]), 3) == 2
+
+
+def test_lapack_does_not_share_how_capsules_are_read(monkeypatch):
+    """Others may have set what the functions of `ctypes.pythonapi` take and return."""
+    for name in ("PyCapsule_GetName", "PyCapsule_GetPointer"):
+        monkeypatch.setattr(getattr(ctypes.pythonapi, name), "argtypes", [])
+    assert native.Lapack("dpotrf")(b"U", 1, np.eye(1), 1) == 0
+
+
+@pytest.mark.parametrize("word", ["int", "int64_t"])
+def test_lapack_with_integers_of_either_size(word, monkeypatch):
+    """SciPy says in the signature which they are."""
+    integer = ctypes.c_int64 if word == "int64_t" else ctypes.c_int
+    pointer = ctypes.POINTER(integer)
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_char_p, pointer, ctypes.c_void_p, pointer, pointer)
+    def function(uplo, n, A, lda, info):
+        info[0] = n[0] + (lda[0] << 8 * ctypes.sizeof(integer) - 8)
+
+    new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+    name = f"void (char *, {word} *, double *, {word} *, {word} *)".encode()
+    capsule = new(ctypes.cast(function, ctypes.c_void_p), name, None)
+    lapack = SimpleNamespace(__pyx_capi__={"dpotrf": capsule})
+    monkeypatch.setattr(native, "cython_lapack", lapack)
+    found = native.Lapack("dpotrf")(b"U", 7, np.eye(1), 3)
+    assert found == 7 + (3 << 8 * ctypes.sizeof(integer) - 8)

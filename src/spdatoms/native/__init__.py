@@ -29,11 +29,14 @@ from scipy.linalg import cython_lapack
 _FOLDER = Path(__file__).resolve().parent
 _ADDRESS_OF, _BYTES = ctypes.addressof, (ctypes.c_char * 0).from_buffer
 _NO_MEMORY = -(2**63)
-# What SciPy's Cython modules offer to others are capsules, each with an address and a signature.
-_signature = ctypes.pythonapi.PyCapsule_GetName
-_signature.restype, _signature.argtypes = ctypes.c_char_p, [ctypes.py_object]
-_content = ctypes.pythonapi.PyCapsule_GetPointer
-_content.restype, _content.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+# What SciPy's Cython modules offer to others are capsules, each with an address and a signature. The attributes of
+# `ctypes.pythonapi` are shared with all who use them, so these are functions of our own.
+_signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(
+    ("PyCapsule_GetName", ctypes.pythonapi)
+)
+_content = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 #: Letters of a layout: arrays of these types, else numbers as in the module `struct`.
 _ARRAYS = {
     "D": np.dtype(np.float64),
@@ -173,19 +176,22 @@ class Lapack:
     C-contiguous, so that LAPACK sees their transposes.
     """
 
-    __slots__ = ("_function",)
+    __slots__ = ("_function", "_integer")
 
     def __init__(self, name: str) -> None:
         capsule = cython_lapack.__pyx_capi__[name]
-        self._function = ctypes.CFUNCTYPE(None)(_content(capsule, _signature(capsule)))
+        signature = _signature(capsule)
+        self._function = ctypes.CFUNCTYPE(None)(_content(capsule, signature))
+        # From version 1.18 on SciPy can be built with 64-bit integers.
+        self._integer = ctypes.c_int64 if b"int64_t" in signature else ctypes.c_int
 
     def __call__(self, *arguments: bytes | int | np.ndarray[Any, Any]) -> int:
         """Call the function without the GIL, and return its ``info``."""
-        info = ctypes.c_int()
+        info = self._integer()
         given = (
             argument
             if isinstance(argument, bytes)
-            else ctypes.byref(ctypes.c_int(argument))
+            else ctypes.byref(self._integer(argument))
             if isinstance(argument, int)
             else ctypes.c_void_p(address_of(argument))
             for argument in arguments

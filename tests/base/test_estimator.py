@@ -232,3 +232,12 @@ def test_check_labels():
     for missing in (None, np.nan):
         with pytest.raises(ValueError, match=rf"y\[2\] is missing \({missing!s}\), leave its"):
             check_labels(np.array(["b", "a", missing], dtype=object), 3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_labels_that_are_not_finite_are_refused_without_a_warning(dtype):
+    with pytest.raises(ValueError, match=r"y\[1\] is missing \(nan\), leave its matrix out"):
+        check_labels(np.array([1.0, np.nan, np.inf], dtype), 3)
+    with pytest.raises(ValueError, match=r"y\[2\] is infinite \(-inf\), leave its matrix out"):
+        check_labels(np.array([1.0, 2.0, -np.inf], dtype), 3)

@@ -63,7 +63,11 @@ def given_labels(y: ArrayLike, count: int) -> Array:
 
 
 def _refuse_missing(labels: Array) -> None:
-    """Refuse objects that are None or NaN: they cannot be sorted with others."""
+    """Refuse objects that are None or NaN, which cannot be sorted with others, and numbers that are not finite."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        i = int(np.isfinite(labels).argmin())
+        kind = "missing" if np.isnan(labels[i]) else "infinite"
+        raise ValueError(f"y[{i}] is {kind} ({labels[i]}), leave its matrix out.")
     if labels.dtype == object:
         for i, label in enumerate(labels):
             if label is None or (isinstance(label, float) and np.isnan(label)):

@@ -67,7 +67,11 @@ def test_checks_say_what_is_wrong(n):
     assert "X.conj().swapaxes" in refusal(symmetric)
     diagonal = X.copy()
     diagonal[2, 1, 1] += 1e-3j
-    assert "is not Hermitian: its entries (1, 1)" in refusal(diagonal)
+    assert "is not Hermitian: its diagonal entry (1, 1) is " in refusal(diagonal)
+    assert "+0.001j, which is not real; " in refusal(diagonal)
+    unconjugated = X.copy()
+    unconjugated[2] = unconjugated[2] @ unconjugated[2].T + 3.0 * n * np.eye(n)
+    assert "S @ S.conj().swapaxes(-1, -2)" in refusal(unconjugated)
     indefinite = X.copy()
     λ, U = np.linalg.eigh(X[2])
     λ[0] = -0.05

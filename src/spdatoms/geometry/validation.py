@@ -437,6 +437,13 @@ def _problem(
     if findings & _CHECK_SYMMETRY:
         root = np.sqrt(R.diagonal())
         asymmetry = abs(R - R.T) / root / root[:, None]
+        imaginary = asymmetry.diagonal(n)  # of the diagonal of A; of a real A it is empty
+        if (imaginary > np.sqrt(eps)).any():
+            i = int(np.argmax(imaginary))
+            return (
+                f"is not Hermitian: its diagonal entry ({named[i]}, {named[i]}) is {A[i, i]:.9g}, which is not real; "
+                "the covariance of complex signals S needs the conjugate, S @ S.conj().swapaxes(-1, -2)"
+            )
         i, j = divmod(int(np.argmax(asymmetry)), len(R))
         if asymmetry[i, j] > np.sqrt(eps):
             return _asymmetry(A, i % n, j % n, named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,8 +175,13 @@ def test_extra_memory_is_bounded():
         (np.ones((0, 3, 3)), "empty"),
         (np.ones((3, 0, 0)), "empty"),
         ([], "shape (0,)"),
-        ([np.eye(2), np.eye(3)], "differ in size"),
-        ([[[1.0, 0.0], [0.0]]], "differ in size"),
+        (
+            [np.eye(8), np.eye(8), np.eye(5)],
+            "X[0] is 8×8, X[2] is 5×5; cut them to common channels",
+        ),
+        ([np.ones((3, 90)), np.ones((3, 91))], "differ in size: X[0] is 3×90, X[1] is 3×91."),
+        ([[[1.0, 0.0], [0.0]]], "differ in size."),
+        ([np.ones(2), np.ones(3)], "differ in size."),
     ],
 )
 def test_refuses_shape(X, words):
@@ -203,7 +209,9 @@ def test_advice_gives_a_stack_of_matrices(shape, advice):
 def test_refuses_types():
     refusal(np.eye(2)[None].astype(str), error=TypeError)
     refusal(np.full((1, 2, 2), "one", dtype=object), error=TypeError)
-    refusal(None, error=TypeError)
+    assert refusal(None, error=TypeError).endswith("matrices (m, n, n), but is None.")
+    assert "is a string, 'X.npy': np.load" in refusal("X.npy", error=TypeError)
+    assert "is a path, " in refusal(Path("X.npy"), error=TypeError)
     mixed = np.empty(2, dtype=object)
     mixed[:] = [np.eye(2), np.eye(3)]
     assert "np.stack" in refusal(mixed, error=TypeError)

@@ -1,19 +1,21 @@
 """What data probably are that are not SPD matrices (m, n, n), and how to make matrices of them.
 
-Recognised by their type: objects of MNE and tables of pandas; by their shape: signals, volumes, bands, raw diffusion
-images, half-vectors; and by their values: orders of half-vectors, tangent vectors, partial correlations, tensors whose
-components are in another order. Only errors ask here, and look at some matrices only.
+Recognised by their type: names of files, objects of MNE and tables of pandas; by their shape: signals, volumes, bands,
+raw diffusion images, half-vectors; and by their values: orders of half-vectors, tangent vectors, partial correlations,
+tensors whose components are in another order. Only errors ask here, and look at some matrices only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import permutations
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spdatoms._utils.parameters import shown
 from spdatoms._utils.sampling import evenly_spaced
 from spdatoms.geometry.triangles import matrix_size, symmetric, triangle
 
@@ -47,7 +49,7 @@ _MNE = {
 
 
 def object_advice(data: Any, name: str) -> str:
-    """Return an error message about an object of MNE or pandas, or nothing if it is none of those.
+    """Return an error message about None, the name of a file, or an object of MNE or pandas; about others nothing.
 
     Parameters
     ----------
@@ -56,6 +58,11 @@ def object_advice(data: Any, name: str) -> str:
     name : str
         What the user calls it.
     """
+    if data is None:
+        return f"{name} must be an array of matrices (m, n, n), but is None."
+    if isinstance(data, str | PathLike):
+        what = "a string" if isinstance(data, str) else "a path"
+        return f"{name} must be an array of matrices (m, n, n), but is {what}, {shown(data)}: np.load the file first."
     for kind in type(data).__mro__:
         library = kind.__module__.partition(".")[0]
         if library == "mne" and kind.__name__ in _MNE:

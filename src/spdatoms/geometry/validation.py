@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -139,8 +140,20 @@ def _as_array(X: ArrayLike, name: str) -> NDArray[Any]:
         return np.asarray(as_numpy(X))
     except ValueError as error:  # NumPy's word for it is "inhomogeneous shape"
         raise ValueError(
-            f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size."
+            f"{name} cannot be made an array of shape (m, n, n): its matrices differ in size{_sizes(X, name)}."
         ) from error
+
+
+def _sizes(X: Any, name: str) -> str:
+    """Return which matrices differ in size, and what to do if they are square."""
+    with suppress(StopIteration, TypeError, ValueError):  # if X is no sequence of matrices
+        sizes = [np.shape(A) for A in X]
+        i = next(i for i, size in enumerate(sizes) if size != sizes[0])
+        (m, n), (p, q) = sizes[0], sizes[i]
+        found = f": {name}[0] is {m}×{n}, {name}[{i}] is {p}×{q}"
+        advice = f"cut them to common channels, or fill missing ones with NaN ({_INCOMPLETE})"
+        return f"{found}; {advice}" if m == n and p == q else found
+    return ""
 
 
 def _numbers_of(objects: NDArray[Any], name: str) -> NDArray[Any]:

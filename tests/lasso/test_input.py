@@ -73,7 +73,12 @@ GRAM, CROSS = gaussian_problem(5, 4)
         ({"gram": np.empty((0, 0)), "cross": np.empty((4, 0))}, "gram must be a square matrix"),
         ({"gram": np.zeros((5, 5))}, "positive diagonal"),
         ({"gram": -GRAM}, "not positive semidefinite"),
-        ({"gram": GRAM[0]}, "gram must have 2 dimensions"),
+        ({"gram": GRAM[0]}, r"gram must have 2 dimensions, but its shape is \(5,\)\.$"),
+        (
+            {"gram": np.ones((5, 3, 3))},
+            r"gram must .* \(5, 3, 3\): these look like matrices; kernel = DivergenceKernel\(",
+        ),
+        ({"cross": np.ones((4, 3, 3))}, r"\(4, 3, 3\): .* kernel.cross\(queries\) of them\.$"),
         ({"gram": GRAM + 1j}, "gram must be an array of real numbers"),
         ({"gram": [["a"]]}, "gram must be an array of real numbers"),
         ({"gram": [[1.0], [1.0, 2.0]]}, "gram must be an array of real numbers"),

@@ -120,7 +120,15 @@ def real_array(name: str, values: ArrayLike, ndim: int) -> Array:
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} must be an array of real numbers.") from error
     if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions, but its shape is {array.shape}.")
+        advice = (
+            ": these look like matrices; kernel = DivergenceKernel().fit(atoms) makes kernel.gram_ and "
+            "kernel.cross(queries) of them"
+            if array.ndim == 3 and name in ("gram", "cross")
+            else ""
+        )
+        raise ValueError(
+            f"{name} must have {ndim} dimensions, but its shape is {array.shape}{advice}."
+        )
     return array
 
 

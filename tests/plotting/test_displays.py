@@ -260,6 +260,10 @@ def test_a_matrix_that_cannot_be_explained_has_the_name_of_the_argument():
         ExplanationDisplay.from_estimator(classifier, np.eye(4))
     with pytest.raises(ValueError, match=r"^x\b.* not positive definite"):
         ExplanationDisplay.from_estimator(classifier, -X[0])
+    with pytest.raises(ValueError, match=r"^x must be .*, got \(1, 3, 3\): use x\[0\], or another"):
+        ExplanationDisplay.from_estimator(classifier, X[:1])
+    with pytest.raises(ValueError, match=r"^x must be .*, got \(3,\)\.$"):
+        ExplanationDisplay.from_estimator(classifier, X[0, 0])
 
 
 def test_explanation_of_a_number_pales_what_draws_it_to_the_mean():

@@ -121,7 +121,8 @@ class ExplanationDisplay(Display):
         """
         query = np.asarray(x)
         if query.ndim != 2:
-            raise ValueError(f"x must be a single matrix of shape (n, n), got {query.shape}.")
+            one = ": use x[0], or another of them" if query.ndim == 3 else ""
+            raise ValueError(f"x must be a single matrix of shape (n, n), got {query.shape}{one}.")
         query = check_spd(query[None], name="x")
         check_is_fitted(estimator)
         check_size(query, estimator.n_features_in_, "x")

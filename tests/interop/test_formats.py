@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,18 @@ def test_volumes_are_classified(regions):
         "regions.nii.gz",
     )
     assert "48 100.00%" in " ".join(run("classify", *volumes, *test).split())
+
+
+def test_a_bad_mask_is_blamed_itself(regions):
+    Path("bad.nii").write_bytes(b"no map")
+    np.save("mask.npy", regions)
+    for mask, words in (
+        ("no.nii.gz", "there is no such file."),
+        ("bad.nii", "is not a NIfTI map, or a damaged one."),
+        ("mask.npy", "is not a NIfTI map, or a damaged one."),
+    ):
+        given = ("dti.nii.gz", "--components", "fsl", "--mask", mask)
+        assert run("inspect", *given, code=1) == f"error: {mask}: {words}"
 
 
 def test_maps_of_labels_that_do_not_fit(regions, tmp_path):

@@ -37,7 +37,7 @@ from spdatoms.cli.formats.samples import (
     is_folder,
     read_epochs,
 )
-from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_volume
+from spdatoms.cli.formats.volumes import VOLUME_FILES, Volume, read_map, read_volume
 from spdatoms.cli.show import record, say
 from spdatoms.scale.blocks import some_rows
 
@@ -118,11 +118,15 @@ def read_matrices(
     covariance : Covariance or None, default=None
         How covariances are estimated from signals.
     """
+    voxels = None
+    if mask is not None and ends_in(path, VOLUME_FILES):
+        with named(mask):
+            voxels = read_map(mask)
     with named(path):
         if ends_in(path, VOLUME_FILES):
             if covariance is not None:
                 raise ValueError("--covariance is for signals, and a tensor volume has none")
-            read = Matrices(*read_volume(path, mask, components))
+            read = Matrices(*read_volume(path, voxels, components))
         elif mask is not None:
             raise ValueError("--mask is for tensor volumes (.nii, .nii.gz)")
         elif is_folder(path):

@@ -59,7 +59,7 @@ class Volume:
             file.write(gzip.compress(whole) if path.suffix.lower() == ".gz" else whole)
 
 
-def read_volume(path: Path, mask: Path | None, order: Components | None) -> tuple[Array, Volume]:
+def read_volume(path: Path, mask: Array | None, order: Components | None) -> tuple[Array, Volume]:
     """Return the tensors inside the mask, or else all that are not zero, and where they lie."""
     image = _load(path)
     with refusing_damage("a NIfTI volume"):
@@ -110,10 +110,10 @@ def _load(path: Path) -> Any:
         return image
 
 
-def _inside(mask: Path | None, data: Array) -> Array:
+def _inside(mask: Array | None, data: Array) -> Array:
     if mask is None:
         return np.asarray((data != 0).any(axis=tuple(range(3, data.ndim))))
-    inside: Array = read_map(mask) != 0
+    inside: Array = mask != 0
     if inside.shape != data.shape[:3]:
         raise ValueError(f"--mask has the shape {inside.shape}, but the volume {data.shape[:3]}")
     if not inside.any():

@@ -159,6 +159,20 @@ def test_classify_wrong_data(files):
     assert "nothing.csv" in run("classify", *train, "--test", files / "Z.npy", code=1)
 
 
+def test_absent_files_are_noticed_before_others_are_read(files, monkeypatch):
+    monkeypatch.chdir(files)
+    train = ("--train", "X.npy", "--train-labels", "y.csv")
+    for command in (
+        ("classify", "--train", "no/", "--cv", 5),
+        ("classify", "--train", "X.npy", "--train-labels", "no", "--cv", 5),
+        ("classify", *train, "--test", "no"),
+        ("classify", *train, "--test", "Z.npy", "--test-labels", "no"),
+        ("compare", "no"),
+        ("compare", "X.npy", "no"),
+    ):
+        assert run(*command, code=1) == "error: no: there is no such file."
+
+
 def test_choose_excludes_atoms_per_class(files):
     train = ("--train", files / "X.npy", "--train-labels", files / "y.csv")
     options = ("--choose", "--atoms-per-class", 2, "--save-model", files / "m.spdatoms")

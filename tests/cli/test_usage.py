@@ -35,6 +35,7 @@ from spdatoms.cli.show import one_line_errors
 )
 def test_wrong_usage_is_2(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "X.npy").touch()
     said = run(*arguments, code=2)
     assert "Traceback" not in said
 

@@ -176,6 +176,9 @@ def classify(
     classifier = _new_classifier(
         method, metric, beta, alpha, rule, atoms_per_class, choose, seed, jobs
     )
+    from spdatoms.cli.formats.arrays import check_exist
+
+    check_exist(*training, *queries, model)
     read, shown = Reader(key, label_key, components, covariance), wants_progress(verbose)
     labelled, reach = read.training(training, queries)
     channels = () if labelled is None else labelled.channels
@@ -221,7 +224,8 @@ def _check_files(
 ) -> None:
     train, test = training.matrices, queries.matrices
     opt.refuse_if((train is None) == (model is None), "give either --train or --model")
-    opt.refuse_if(train is not None and training.labels is None, "--train needs --train-labels")
+    unlabelled = train is not None and train.exists() and training.labels is None
+    opt.refuse_if(unlabelled, "--train needs --train-labels")
     opt.refuse_if(
         test is None and cv is None and results.save_model is results.suspects is None,
         "give --test, --cv for cross-validation, or --save-model or --suspects to train only",

@@ -56,10 +56,13 @@ def compare(
       spdatoms compare subject-epo.fif --report compared.html
     """
     files = with_own_labels(Files(matrices, labels, None))
-    opt.refuse_if(files.labels is None, "give the file of labels after that of matrices")
+    unlabelled = matrices.exists() and files.labels is None
+    opt.refuse_if(unlabelled, "give the file of labels after that of matrices")
     check_outputs([matrices, labels], [report], force=force)
     from spdatoms.cli.comparison import HEADER, compared, verdict, write_report
+    from spdatoms.cli.formats.arrays import check_exist
 
+    check_exist(*files)
     read = Reader(key, label_key, components, covariance)
     labelled, _ = read.training(files, Files(None, None, None))
     assert labelled is not None  # there are files

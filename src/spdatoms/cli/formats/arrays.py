@@ -24,13 +24,19 @@ ARRAY_FILES = (".npz", ".mat", ".h5", ".hdf5", ".zarr")
 @contextmanager
 def named(path: Path) -> Iterator[None]:
     """Put the name of the file before what is wrong with it, and a full stop after that."""
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: there is no such file.")
+    check_exist(path)
     try:
         yield
     except (ValueError, ImportError) as error:
         kind = ImportError if isinstance(error, ImportError) else ValueError
         raise kind(f"{path}: {str(error).rstrip('.')}.") from error
+
+
+def check_exist(*paths: Path | None) -> None:
+    """Refuse files that do not exist."""
+    for path in paths:
+        if path is not None and not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file.")
 
 
 def chosen(

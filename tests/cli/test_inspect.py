@@ -114,3 +114,24 @@ def test_long_lists_say_how_many_more(tmp_path):
 def test_inspect_odd_arrays(tmp_path, array, words):
     np.save(tmp_path / "X.npy", array)
     assert words in run("inspect", tmp_path / "X.npy", code=1)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "repair"),
+    [
+        ((7, 0, 0), np.nan, ("--repaired", "r.npy", "--drop-bad")),
+        (7, np.nan, ("--repaired", "r.npy", "--drop-bad")),
+        (7, 0.0, ("--repaired", "r.npy", "--drop-bad")),
+        (7, -1.0, ("--repaired", "r.npy")),
+    ],
+)
+def test_errors_quote_an_inspection_that_works(files, monkeypatch, place, value, repair):
+    monkeypatch.chdir(files)
+    X = two_classes()[0]
+    X[place] *= value
+    np.savez("some.npz", X=X, Z=X)
+    said = run("learn", "some.npz", "--key", "X", "--out", "m.spdatoms", code=1)
+    inspect = "inspect some.npz --key X"
+    assert f"'spdatoms {inspect}' lists all such matrices, and --repaired " in said
+    assert ("with --drop-bad" in said) == ("--drop-bad" in repair)
+    run(*inspect.split(), *repair)

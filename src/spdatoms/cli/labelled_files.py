@@ -179,7 +179,7 @@ def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False
         lacking += int((~known.all(axis=1)).sum())
         return X
 
-    with complaints_about(path):
+    with complaints_about(path, read.options):
         if reach is not None:
             found = (placed for _, placed in of_blocks(reach.transform, read.X))
             return replace(read, X=gathered(found, count))

@@ -88,7 +88,7 @@ def learn(
         n_jobs=jobs,
     )
     shown = showing_progress("learning", wants_progress(verbose))
-    with complaints_about(matrices), _resumed_later(checkpoint), shown:
+    with complaints_about(matrices, read.options), _resumed_later(checkpoint), shown:
         learner.fit(X)
     if out.suffix.lower() == ".spdatoms":
         save_model(out, learner, reach, read.channels)

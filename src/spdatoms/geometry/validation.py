@@ -472,11 +472,9 @@ def _problem(
 
 def _missing(A: FloatArray) -> str:
     """Say what to do about NaN in A, if nothing else is wrong with it: it is, or could be, a missing channel."""
-    if not np.isnan(A).any() or np.isinf(A).any():
-        return ""
     entries = np.isnan(A)
-    if entries.all():
-        return _LEAVE_OUT
+    if not entries.any() or entries.all() or np.isinf(A).any():
+        return ""
     if (entries.all(axis=0) & entries.all(axis=1)).any():
         return f"a row and column of NaN is a missing channel: {_INCOMPLETE}"
     return (

@@ -78,6 +78,8 @@ class Matrices:
         Where channels are on the head, in metres.
     photographs : sequence of Path, default=()
         The photograph of every matrix, if they come from such.
+    options : str, default=""
+        The options of the command line that they were read with, each after a space.
     """
 
     X: Array
@@ -87,6 +89,7 @@ class Matrices:
     channels: tuple[str, ...] = ()
     places: Mapping[str, Floats] = field(default_factory=dict)
     photographs: Sequence[Path] = ()
+    options: str = ""
 
     def photograph(self, row: int) -> Path | None:
         """Return the photograph of a matrix, if there is one."""
@@ -148,7 +151,9 @@ def read_matrices(
             else:
                 read = Matrices(as_stack(array, components))
     _announce(path, read.X, read.estimator)
-    return read
+    given = {"key": key, "mask": mask, "components": components, "covariance": covariance}
+    options = (f" --{name} {value}" for name, value in given.items() if value is not None)
+    return replace(read, options="".join(options))
 
 
 def _of_signals(signals: Array, estimator: Covariance) -> Matrices:
@@ -157,8 +162,12 @@ def _of_signals(signals: Array, estimator: Covariance) -> Matrices:
 
 
 @contextmanager
-def complaints_about(path: Path) -> Iterator[None]:
-    """Let an error about a matrix X[i] name the file, and a command instead of functions of Python."""
+def complaints_about(path: Path, options: str = "") -> Iterator[None]:
+    """Let an error about a matrix X[i] name the file, and a command instead of functions of Python.
+
+    ``options`` are those that the file was read with.
+    """
+    listed = f"'spdatoms inspect {path}{options}' lists all such matrices"
     try:
         yield
     except ValueError as error:
@@ -170,14 +179,13 @@ def complaints_about(path: Path) -> Iterator[None]:
         if "is a missing channel" in str(error):
             raise ValueError(
                 f"{path.name}{found[1].rstrip('.')}: it lacks a channel. Matrices to classify or code may lack "
-                f"channels, but not those to learn from: fill them in with spdatoms.SPDImputer in Python. "
-                f"'spdatoms inspect {path}' lists all such matrices."
+                f"channels, but not those to learn from: fill them in with spdatoms.SPDImputer in Python. {listed}."
             ) from error
         like = "".join(re.findall(r"They look like .*$", str(error)))
         complaint = f"{path.name}{found[1].rstrip('.')}. {like}".rstrip()
-        raise ValueError(
-            f"{complaint} 'spdatoms inspect {path}' lists all such matrices, and --repaired there writes repaired ones."
-        ) from error
+        lost = re.search(r"\] is (zero|not finite)", complaint)
+        repair = "with --drop-bad there writes the others" if lost else "there writes repaired ones"
+        raise ValueError(f"{complaint} {listed}, and --repaired {repair}.") from error
 
 
 def _array(

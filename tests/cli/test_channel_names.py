@@ -33,6 +33,7 @@ def epochs(tmp_path, monkeypatch):
             trials[:, [NAMES.index(c) for c in channels]],
             y,
             dict.fromkeys(channels),
+            len(channels),
         )
         (tmp_path / name).touch()
         return tmp_path / name
@@ -121,8 +122,8 @@ def test_common_range_needs_all_channels(tmp_path, epochs, monkeypatch):
     referenced = np.eye(4) - 0.25
 
     def by_average(path):
-        trials, y, names = read(path)
-        return (referenced @ trials if len(names) == 4 else trials), y, names
+        trials, *others, count = read(path)
+        return (referenced @ trials if count == 4 else trials), *others, count
 
     monkeypatch.setattr(matrices, "read_epochs", by_average)
     options, model = ("--train", train, "--covariance", "scm"), tmp_path / "m.spdatoms"

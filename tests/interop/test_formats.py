@@ -43,9 +43,21 @@ def test_epochs_have_covariances_and_labels(epochs):
     np.testing.assert_allclose(read_matrices(path).X, expected, rtol=1e-9)
     assert read_labels(path, None, 40).tolist() == ["left"] * 20 + ["right"] * 20
     said = run("classify", "--train", path, "--cv", 5)
+    assert "oas of signals (40, 4, 100), 4 of 5 channels, mean" in said
     assert "accuracy 100.00% ± 0.00% (deviation of 5 folds)" in said
     path.write_bytes(path.read_bytes()[:400])
     assert f"{path}: is not a file of MNE epochs" in run("inspect", path, code=1)
+
+
+def test_epochs_without_channels_of_data(tmp_path):
+    mne = pytest.importorskip("mne")
+    info = mne.create_info(["E1", "E2", "C1"], 100.0, ["eog", "eog", "eeg"])
+    info["bads"] = ["C1"]
+    path = tmp_path / "eyes-epo.fif"
+    mne.EpochsArray(np.ones((2, 3, 50)), info, verbose="error").save(path, verbose="error")
+    said = run("inspect", path, code=1)
+    assert "has no good channel of data, such as EEG or MEG" in said
+    assert "of the type eog, eeg, and 1 of 3 are marked as bad." in said
 
 
 @pytest.mark.slow

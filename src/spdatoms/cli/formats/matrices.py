@@ -136,9 +136,11 @@ def read_matrices(
             X, descriptor, photographs = folder_matrices(path)
             read = Matrices(X, estimator=descriptor, photographs=photographs)
         elif ends_in(path, EPOCHS_FILES):
-            signals, _, places = read_epochs(path)
+            signals, _, places, count = read_epochs(path)
             read = _of_signals(signals, covariance or "oas")
-            read = replace(read, channels=tuple(places), places=places)
+            some = f", {len(places)} of {count} channels" if len(places) < count else ""
+            estimator = read.estimator + some
+            read = replace(read, estimator=estimator, channels=tuple(places), places=places)
         else:
             array = _array(path, key, components, covariance)
             if covariance is not None:

@@ -33,10 +33,10 @@ def is_epochs(path: Path) -> bool:
     return path.name.lower().endswith(EPOCHS_FILES)
 
 
-def read_epochs(path: Path) -> tuple[Array, Array, dict[str, Floats]]:
-    """Return the signals of all good channels, the name of the event of every epoch, and the channels by their names.
+def read_epochs(path: Path) -> tuple[Array, Array, dict[str, Floats], int]:
+    """Return signals, the name of the event of every epoch, channels by their names, and the number of all channels.
 
-    What is known of a channel is its place (3,) in metres.
+    Signals are those of good data channels. What is known of such a channel is its place (3,) in metres.
     """
     mne = import_extra("mne", extra="eeg")
     with refusing_damage("a file of MNE epochs"):
@@ -45,11 +45,18 @@ def read_epochs(path: Path) -> tuple[Array, Array, dict[str, Floats]]:
         if kind in _OTHER:
             raise RefusedError(f"holds {_OTHER[kind]}")
         epochs: Any = mne.read_epochs(path, preload=True, verbose="error")
-        chosen = epochs.pick("data", exclude="bads", verbose="error")
+        kinds, count = epochs.get_channel_types(unique=True), len(epochs.ch_names)
+        try:
+            chosen = epochs.pick("data", exclude="bads", verbose="error")
+        except ValueError as error:
+            raise RefusedError(
+                "has no good channel of data, such as EEG or MEG: its channels are of the type "
+                f"{', '.join(kinds)}, and {len(epochs.info['bads'])} of {count} are marked as bad"
+            ) from error
         signals = chosen.get_data(verbose="error")
     names = {code: name for name, code in epochs.event_id.items()}
     events = np.array([names[code] for code in epochs.events[:, 2]], dtype=str)
-    return signals, events, {one["ch_name"]: one["loc"][:3] for one in chosen.info["chs"]}
+    return signals, events, {one["ch_name"]: one["loc"][:3] for one in chosen.info["chs"]}, count
 
 
 def _check_parts(path: Path) -> None:

@@ -62,6 +62,17 @@ def test_a_model_has_its_own_method(files, command, options):
     assert f"{'does' if len(names) == 1 else 'do'} not go with --model" in said
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "meant"),
+    [("--metric", "stien", "stein"), ("--components", "FSL", "fsl"), ("--init", "none", "")],
+)
+def test_names_like_those_of_an_option(option, value, meant):
+    said = run("learn", "X.npy", option, value, "--out", "m.spdatoms", code=2).replace("│ ", "")
+    assert f"Invalid value for '{option}': '{value}' is not one of" in said
+    assert ("Did you mean" in said) == bool(meant)
+    assert f"Did you mean '{meant}'?" in said or not meant
+
+
 @pytest.mark.parametrize("command", ["inspect", "learn", "code", "classify"])
 def test_help_shows_examples(command):
     said = run(command, "--help")

@@ -58,6 +58,7 @@ def test_command_lists_experiments():
 
 def test_command_says_what_is_wrong(tmp_path):
     assert "There is no experiment 'poker'" in command("poker", code=2)
+    assert "mean 'textures'?" in command("texture", code=2).replace("│ ", "")
     assert "has no embedded data: give --data FOLDER" in command("faces", code=1)
     missing = tmp_path / "nowhere"
     assert "nowhere" in command("textures", "--data", missing, code=1)

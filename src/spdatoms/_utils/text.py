@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -32,6 +34,12 @@ def drawable(text: object) -> str:
 def counted(count: int, one: str, many: str = "") -> str:
     """Return "1 class" or "2 classes"; the plural is ``many``, or else ``one`` and an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def suggestion(given: object, names: Iterable[str]) -> str:
+    """Return the question whether the name most like the given one was meant, after a space; nothing if none is."""
+    near = get_close_matches(str(given).lower(), names, 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def check_characters(texts: Array, name: str) -> None:

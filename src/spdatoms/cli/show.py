@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from typing import IO, Any
 import typer
 from typer.core import TyperGroup
 
-from spdatoms._utils.text import visible
+from spdatoms._utils.text import suggestion, visible
 
 WRONG_DATA = 1
 INTERRUPTED = 130
@@ -138,7 +139,7 @@ def one_line_errors() -> Iterator[None]:
             yield
             sys.stdout.flush()
         except typer.BadParameter as error:
-            error.message = visible(error.message)
+            error.message = visible(_plainly(error.message))
             raise
         except BrokenPipeError:  # nobody reads the output any more, as after "| head"
             print_nowhere(sys.stdout)
@@ -152,6 +153,13 @@ def one_line_errors() -> Iterator[None]:
         except KeyboardInterrupt:
             say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
+
+
+def _plainly(message: str) -> str:
+    """Return what is wrong with an option without the words of Typer's libraries, and which value may be meant."""
+    message = message.removeprefix("Value error, ")
+    found = re.fullmatch(r"'(.*)' is not one of ('.*')\.", message)
+    return message + (suggestion(found[1], re.findall("'(.*?)'", found[2])) if found else "")
 
 
 def _message(error: Exception) -> str:

@@ -6,12 +6,12 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
 
 from spdatoms._utils.parameters import Allowed, shown
+from spdatoms._utils.text import suggestion
 from spdatoms.divergences.affine_invariant import AffineInvariant
 from spdatoms.divergences.base import Divergence
 from spdatoms.divergences.cholesky import Cholesky, LogCholesky
@@ -118,8 +118,7 @@ def _found(metric: Any, name: str = "metric") -> Divergence:
         return metric
     if not _is_metric(metric):
         names = divergence_names()
-        near = get_close_matches(metric, names, 1) if isinstance(metric, str) else []
-        meant = f" Did you mean {near[0]!r}?" if near else ""
+        meant = suggestion(metric, names) if isinstance(metric, str) else ""
         raise ValueError(f"{name} must be one of {', '.join(names)}; got {shown(metric)}.{meant}")
     return _DIVERGENCES[_ALIASES.get(metric, metric)]()
 

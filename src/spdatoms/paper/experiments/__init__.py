@@ -18,6 +18,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from spdatoms._utils import parameters as allow
+from spdatoms._utils.text import suggestion
 from spdatoms.paper.experiments.experiment import (
     Experiment,
     NoDataError,
@@ -85,7 +86,7 @@ def get_experiment(name: str) -> Experiment:
     """
     if name not in _HOME:
         raise UnknownNameError(
-            f"There is no experiment {name!r}; the names are {', '.join(EXPERIMENTS)}."
+            f"There is no experiment {name!r}; the names are {', '.join(EXPERIMENTS)}.{suggestion(name, EXPERIMENTS)}"
         )
     module, kind = _HOME[name]
     experiment: Experiment = getattr(import_module(f"spdatoms.paper.protocols.{module}"), kind)()

@@ -60,6 +60,12 @@ def test_learn_goes_on_from_a_checkpoint(files):
     assert " error: " in said
 
 
+def test_messages_name_options(files):
+    learn = ("learn", files / "X.npy", "--out", files / "m.spdatoms", "--iterations")
+    assert "error: --iterations must be an integer ≥ 1, got 0." in run(*learn, 0, code=1)
+    assert "error: --atoms must be an integer ≥ 1, got 0." in run(*learn, 1, "--atoms", 0, code=1)
+
+
 def test_code_over_atoms(files):
     X, Z = two_classes()[0], two_classes(seed=1)[0]
     options = (

@@ -70,7 +70,7 @@ def test_the_next_command_prints_tables_again(files):
 
 def test_more_atoms_than_matrices_warns(files):
     said = run("learn", files / "X.npy", "-n", 50, "--iterations", 1, "--out", files / "m.spdatoms")
-    assert "n_atoms=50 is more than the 40 different matrices" in " ".join(said.split())
+    assert "--atoms 50 is more than the 40 different matrices" in " ".join(said.split())
 
 
 @pytest.mark.slow

@@ -23,6 +23,14 @@ from spdatoms._utils.text import suggestion, visible
 
 WRONG_DATA = 1
 INTERRUPTED = 130
+#: The options that give parameters of other names, which errors and warnings use.
+_OPTIONS = {
+    "n_atoms": "--atoms",
+    "n_atoms_per_class": "--atoms-per-class",
+    "max_iter": "--iterations",
+    "n_jobs": "--jobs",
+    "random_state": "--seed",
+}
 
 #: What is recorded for --json, by name; None if it is not asked for.
 _recorded: dict[str, Any] | None = None
@@ -134,7 +142,7 @@ def one_line_errors() -> Iterator[None]:
     traceback.
     """
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
+        warnings.showwarning = lambda message, *_, **__: say(f"warning: {_by_options(message)}")
         try:
             yield
             sys.stdout.flush()
@@ -145,7 +153,7 @@ def one_line_errors() -> Iterator[None]:
             print_nowhere(sys.stdout)
             raise typer.Exit(0) from None
         except (ValueError, TypeError, OSError, ImportError) as error:
-            say(f"error: {_message(error)}")
+            say(f"error: {_by_options(_message(error))}")
             raise typer.Exit(WRONG_DATA) from error
         except MemoryError as error:
             say(f"error: there is not enough memory: {error or 'use fewer or smaller matrices'}")
@@ -160,6 +168,12 @@ def _plainly(message: str) -> str:
     message = message.removeprefix("Value error, ")
     found = re.fullmatch(r"'(.*)' is not one of ('.*')\.", message)
     return message + (suggestion(found[1], re.findall("'(.*?)'", found[2])) if found else "")
+
+
+def _by_options(message: object) -> str:
+    """Return text about values of parameters as text about those of options."""
+    given = rf"\b({'|'.join(_OPTIONS)})(=| (?=must be ))"
+    return re.sub(given, lambda found: f"{_OPTIONS[found[1]]} ", str(message))
 
 
 def _message(error: Exception) -> str:

@@ -14,7 +14,9 @@ from spdatoms import (
     SPDEnsembleClassifier,
     SPDSparseClassifier,
     SPDSparseClassifierCV,
+    SPDSparseCoder,
     load,
+    save,
     suspect_labels,
 )
 from spdatoms.exceptions import IndefiniteKernelWarning
@@ -243,3 +245,11 @@ def test_errors_name_what_is_wrong_with_files(files):
     said = refused("y.csv", "X.npy", "--test", files / "small.npy")
     assert "small.npy has 3×3 matrices, but" in said
     assert "X.npy has 4×4" in said
+    save(SPDSparseClassifier().fit(X, y), files / "k.spdatoms")
+    model = ("--model", files / "k.spdatoms", "--test", files / "small.npy")
+    said = run("classify", *model, code=1)
+    assert "small.npy has 3×3 matrices, but" in said
+    assert "k.spdatoms has 4×4" in said
+    save(SPDSparseCoder().fit(X), files / "k.spdatoms")
+    said = run("classify", *model, code=1)
+    assert "holds an SPDSparseCoder, which cannot classify: make a classifier by" in said

@@ -115,12 +115,11 @@ def test_code_refuses_other_models_and_sizes(files):
     save(SPDSparseClassifier().fit(*two_classes()), files / "k.spdatoms")
     options = ("--model", files / "k.spdatoms", "--out", files / "c.npy")
     said = run("code", files / "Z.npy", *options, code=1)
-    assert "holds a SPDSparseClassifier, which cannot give codes" in said
+    assert "holds an SPDSparseClassifier, which cannot give codes: make a" in said
     np.save(files / "W.npy", random_spd(3, 5))
     options = ("--atoms", files / "X.npy", "--out", files / "c.npy")
-    assert "5×5 matrices, but those seen in fit are 4×4" in run(
-        "code", files / "W.npy", *options, code=1
-    )
+    said = run("code", files / "W.npy", *options, code=1)
+    assert f"error: {files / 'W.npy'} has 5×5 matrices, but {files / 'X.npy'} has 4×4." in said
     (files / "broken.spdatoms").write_bytes(b"nothing")
     options = ("--model", files / "broken.spdatoms", "--out", files / "c.npy")
     assert "broken.spdatoms" in run("code", files / "Z.npy", *options, code=1)

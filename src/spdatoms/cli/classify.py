@@ -13,7 +13,7 @@ from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.text import counted
 from spdatoms.cli import models
 from spdatoms.cli import options as opt
-from spdatoms.cli.labelled_files import Files, Reader, with_own_labels
+from spdatoms.cli.labelled_files import Files, Reader, check_sizes, with_own_labels
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.predictions import (
     SHOWN,
@@ -184,11 +184,12 @@ def classify(
     channels = () if labelled is None else labelled.channels
     if model is not None:
         abilities = ("classes_", "predict_proba")
-        classifier, reach, channels = models.load_model(model, abilities, "classify", jobs)
+        purpose = "classify: make a classifier by 'classify --train … --save-model'"
+        classifier, reach, channels = models.load_model(model, abilities, purpose, jobs)
     asked = read.queries(queries, training, reach, channels)
-    if asked is not None and labelled is not None and asked.X.shape[1:] != labelled.X.shape[1:]:
-        own, other = (f"{n}×{n}" for n in (asked.X.shape[-1], labelled.X.shape[-1]))
-        raise ValueError(f"{test} has {own} matrices, but {train} has {other}.")
+    if asked is not None:
+        n = classifier.n_features_in_ if labelled is None else labelled.X.shape[-1]
+        check_sizes(asked.X, test, n, model or train)
     held_out = None
     if labelled is not None and cv is not None:
         explained = report is not None and asked is None

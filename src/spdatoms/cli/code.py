@@ -12,7 +12,7 @@ from spdatoms._utils.progress import showing_progress
 from spdatoms._utils.text import counted
 from spdatoms._utils.typing import FloatArray
 from spdatoms.cli import options as opt
-from spdatoms.cli.labelled_files import common_range, in_places, on_range
+from spdatoms.cli.labelled_files import check_sizes, common_range, in_places, on_range
 from spdatoms.cli.outputs import check_outputs
 from spdatoms.cli.show import record, show_table, wants_progress
 
@@ -88,7 +88,9 @@ def code(
     from spdatoms.scale.blocks import blocks, gathered, of_blocks
 
     if model is not None:
-        coder, reach, names = load_model(model, ("atoms_", "transform"), "give codes", jobs)
+        coder, reach, names = load_model(
+            model, ("atoms_", "transform"), "give codes: make a dictionary by 'learn'", jobs
+        )
     elif dictionary is not None:
         given = {"metric": metric, "beta": beta, "alpha": alpha, "ridge": ridge}
         kept = _kept_with_atoms(dictionary)
@@ -103,6 +105,7 @@ def code(
         names = own.channels
     read = read_matrices(matrices, key, mask, components, covariance)
     read = in_places(read, names, matrices, whole=reach is not None)
+    check_sizes(read.X, matrices, (reach or coder).n_features_in_, model or dictionary)
     read = on_range(read, matrices, reach, incomplete=True)
     with showing_progress("coding", wants_progress(verbose)):
         found = (codes for _, codes in of_blocks(coder.transform, read.X))

@@ -159,6 +159,13 @@ def common_range(X: Array, path: Path) -> Any:
     return reach
 
 
+def check_sizes(X: Array, path: Path | None, n: int, other: Path | None) -> None:
+    """Refuse matrices of a file that are not n×n, as those of the other file are."""
+    own = X.shape[-1]
+    if own != n:
+        raise ValueError(f"{path} has {own}×{own} matrices, but {other} has {n}×{n}.")
+
+
 def on_range(read: Matrices, path: Path, reach: Any, *, incomplete: bool = False) -> Matrices:
     """Return the matrices of a file on a common range, or checked if that is None; the first bad one is an error.
 

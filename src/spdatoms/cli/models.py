@@ -29,7 +29,9 @@ def load_model(
     if [name for name, _ in getattr(model, "steps", ())] == list(_STEPS):
         reach, model = (step for _, step in model.steps)
     if not all(hasattr(model, ability) for ability in abilities):
-        raise ValueError(f"{path} holds a {type(model).__name__}, which cannot {purpose}.")
+        name = type(model).__name__
+        article = "an" if name.startswith("SPD") else "a"
+        raise ValueError(f"{path} holds {article} {name}, which cannot {purpose}.")
     names = kept_names(model if reach is None else reach, path)
     return (model if n_jobs is None else model.set_params(n_jobs=n_jobs)), reach, names
 

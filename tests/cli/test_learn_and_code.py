@@ -143,6 +143,9 @@ def test_learning_goes_on_after_ctrl_c(files, monkeypatch, no_collection):
     said = run("learn", files / "X.npy", *again, code=130)
     assert f"interrupted: the same command goes on from {files / 'run.ckpt'}" in said
     assert not (files / "resumed.npz").exists()
-    run("learn", files / "X.npy", *again)
+    assert "goes on from it" not in said
+    assert f"{files / 'run.ckpt'} exists: learning goes on from it" in run(
+        "learn", files / "X.npy", *again
+    )
     with np.load(files / "resumed.npz") as resumed, np.load(files / "straight.npz") as straight:
         np.testing.assert_array_equal(resumed["atoms"], straight["atoms"])

@@ -87,6 +87,8 @@ def learn(
         checkpoint=checkpoint,
         n_jobs=jobs,
     )
+    if checkpoint is not None and checkpoint.exists():
+        say(f"note: {checkpoint} exists: learning goes on from it")
     shown = showing_progress("learning", wants_progress(verbose))
     with complaints_about(matrices, read.options), _resumed_later(checkpoint), shown:
         learner.fit(X)

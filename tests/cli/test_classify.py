@@ -210,7 +210,21 @@ def test_cross_validation(files):
         assert [row["predicted"] for row in csv.DictReader(file)] == expected.tolist()
     table = confusion_matrix(y, expected)
     assert f"left {table[0, 0]} {table[0, 1]} right {table[1, 0]} {table[1, 1]}" in said
-    assert "the class left has 20" in run("classify", *train, "--cv", 21, code=1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["left"] * 37 + ["right"] * 3, "the class right has 3. Give --cv 3 or less."),
+        (["left"] * 39 + ["right"], "the class right has 1. Leave it out, or label more matrices."),
+        (np.linspace(0.05, 0.9, 40), "These labels look like numbers, not classes;"),
+        (range(40), "These labels look like numbers, not classes;"),
+    ],
+)
+def test_classes_with_fewer_matrices_than_folds(files, labels, words):
+    (files / "few.txt").write_text("\n".join(map(str, labels)))
+    train = ("--train", files / "X.npy", "--train-labels", files / "few.txt")
+    assert words in run("classify", *train, "--cv", 5, code=1)
 
 
 def test_test_labels_that_no_training_matrix_has(files):

@@ -190,12 +190,25 @@ def cross_validate(
 def check_folds(y: Array, cv: int) -> tuple[Array, Array]:
     """Return the classes and their sizes; refuse more folds than a class has matrices."""
     classes, counts = np.unique(y, return_counts=True)
-    if counts.min() < cv:
+    least = int(counts.min())
+    if least < cv:
+        advice = (
+            f"Give --cv {least} or less" if least > 1 else "Leave it out, or label more matrices"
+        )
+        if 2 * len(classes) > len(y) and _are_numbers(classes):
+            advice = "These labels look like numbers, not classes; SPDEnsembleRegressor in Python predicts numbers"
         raise ValueError(
             f"--cv {cv} needs {cv} matrices of every class or more, but the class {classes[counts.argmin()]} has "
-            f"{counts.min()}."
+            f"{least}. {advice}."
         )
     return classes, counts
+
+
+def _are_numbers(labels: Array) -> bool:
+    try:
+        return bool(np.isfinite(labels.astype(float)).all())
+    except ValueError:
+        return False
 
 
 def _same(labels: Array, others: Array) -> Array:

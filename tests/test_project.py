@@ -110,6 +110,27 @@ def test_readme_commands():
     assert ".venv/bin/spdatoms reproduce textures" in demo
 
 
+def packages(extras, table):
+    """Return what some extras install, each by its requirement."""
+    found = set()
+    for requirement in (one for extra in extras.split(",") for one in table[extra]):
+        own = re.fullmatch(r"spdatoms\[(.*)\]", requirement)
+        found |= packages(own[1], table) if own else {requirement}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "needed"), [("newcomer.md", "paper"), ("guide/command_line.md", "vision")]
+)
+def test_pages_name_the_extras_of_all_formats(page, needed):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for named in re.findall(r"\[([a-z,]*formats[a-z,]*)\]", text):
+        installed = packages(named, project["optional-dependencies"])
+        wanted = packages(f"{needed},eeg,mri,hdf5,tables", project["optional-dependencies"])
+        assert wanted <= installed
+
+
 needs_scripts = pytest.mark.skipif(
     os.name != "posix" or not (ROOT / ".ci" / "run").exists() or not shutil.which("bash"),
     reason="needs .ci/run and bash",

@@ -49,6 +49,12 @@ def test_there_are_ten_tasks():
     assert len(re.findall(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)) == 10
 
 
+def test_no_task_writes_what_another_has_written():
+    _, *tasks = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.M)
+    written = [set(re.findall(r"--(?:out|usage|report|checkpoint) (\S+)", text)) for text in tasks]
+    assert len(set().union(*written)) == sum(map(len, written))
+
+
 def test_eeg_epochs():
     mne = pytest.importorskip("mne")
     signals = 1e-6 * np.random.default_rng(0).standard_normal((40, 4, 100))
@@ -215,7 +221,7 @@ def test_going_on_after_ctrl_c(monkeypatch, no_collection):
 
     monkeypatch.setattr(State, "next", iterated)
     assert "the same command goes on from run.ckpt" in run(*first, code=130)
-    assert "written to model.spdatoms" in run(*second)
+    assert "written to long.spdatoms" in run(*second)
 
 
 def test_report_on_a_phone():

@@ -57,7 +57,8 @@ def test_inspect(files, incomplete) -> None:
     assert "1 is not finite leave it out" in said
     assert "1 has no channel leave it out" in said
     with pytest.raises(
-        ValueError, match=r"NaN; spdatoms.geometry.is_spd gives the mask that leaves it out, or estimate"
+        ValueError,
+        match=r"NaN; spdatoms.geometry.is_spd gives the mask that leaves it out, or estimate",
     ):
         check_spd(incomplete[8:9])
 

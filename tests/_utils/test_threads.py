@@ -18,7 +18,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from _matrices import random_spd
-from spdatoms import divergence, median, pairwise_divergence
+from spdatoms import SPDSparseCoder, divergence, median, pairwise_divergence
 from spdatoms._utils.threads import (
     _blas,
     available_processors,
@@ -181,7 +181,7 @@ def test_interrupt_reaches_the_waiting_thread(n_jobs, no_collection):
 
 LONG_COMPUTATION = """
 import numpy as np
-from spdatoms import divergence, median, pairwise_divergence
+from spdatoms import SPDSparseCoder, divergence, median, pairwise_divergence
 X = np.repeat(np.eye({n})[None], 4, axis=0)
 pairwise_divergence(X, X.copy(), metric={metric!r})
 X = np.broadcast_to(np.eye({n}), ({m}, {n}, {n}))
@@ -246,6 +246,8 @@ def blas_threads() -> set[int]:
         median,
         lambda X: pairwise_divergence(X, metric="riemann"),
         partial(divergence, np.eye(40), metric="logeuclid"),
+        SPDSparseCoder().fit,
+        lambda X: SPDSparseCoder().fit(X=random_spd(30, 2, seed=1)),
     ],
 )
 def test_blas_has_one_thread_for_matrices_of_middle_size(call, monkeypatch):
@@ -260,8 +262,8 @@ def test_blas_has_one_thread_for_matrices_of_middle_size(call, monkeypatch):
     monkeypatch.setattr("spdatoms._utils.threads._one_blas_thread", Spy())
     call(random_spd(2, 40, seed=0))
     assert held
-    assert isinstance(blas_threads_for(24), nullcontext)
-    assert isinstance(blas_threads_for(1000), nullcontext)
+    for sizes in ((), (24,), (24, 2, 2), (1000, 30, 30)):
+        assert isinstance(blas_threads_for(*sizes), nullcontext)
 
 
 def test_blas_has_one_thread_until_the_last_has_left():

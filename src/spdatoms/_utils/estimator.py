@@ -14,6 +14,7 @@ from spdatoms._utils.arrays import same_kind
 from spdatoms._utils.glossary import describe_members
 from spdatoms._utils.parameters import METHOD, Parameters, checks, declare
 from spdatoms._utils.progress import showing_progress
+from spdatoms._utils.threads import blas_threads_for
 from spdatoms._utils.warning import warnings_of
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -122,7 +123,8 @@ def checked_fit(method: Method) -> Method:
         before = dict(vars(self)) if name == "partial_fit" else _forgotten(self)
         try:
             self.check_parameters()
-            with call_of(self, name):
+            shape = getattr(args[0] if args else kwargs.get("X"), "shape", ())
+            with call_of(self, name), blas_threads_for(*shape):
                 return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()

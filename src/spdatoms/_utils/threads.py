@@ -27,7 +27,8 @@ Result = TypeVar("Result")
 
 #: Seconds before the blocks of a verbose estimator get a bar: most of its loops are over by then.
 _DELAY = 0.5
-#: Sizes of matrices for which threads of BLAS mostly wait for each other: LAPACK then takes up to ten times as long.
+#: Sizes of matrices for which threads of BLAS mostly wait for each other: LAPACK then takes up to ten times as long,
+#: most of all where other programs run.
 _WAITING = range(25, 1000)
 #: Whether this is a block of a run that threads share. What it calls has one thread: the others are busy.
 _SHARED: ContextVar[bool] = ContextVar("shared", default=False)
@@ -108,9 +109,9 @@ def one_blas_thread() -> Any:
     return _one_blas_thread
 
 
-def blas_threads_for(n: int) -> Any:
-    """Context manager that holds BLAS at one thread for n×n matrices one after the other, where that is quicker."""
-    return _one_blas_thread if n in _WAITING else nullcontext()
+def blas_threads_for(*sizes: int) -> Any:
+    """Context manager that holds BLAS at one thread for matrices of these sizes, if that is quicker."""
+    return _one_blas_thread if max(sizes, default=0) in _WAITING else nullcontext()
 
 
 def one_thread() -> Any:

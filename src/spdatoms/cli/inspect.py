@@ -33,6 +33,8 @@ _ADVICE = {
     "is singular": "work on the common range if there is one, or add a ridge, as --repaired does",
 }
 
+_LOST = ("is not finite", _ZERO, _EMPTY, _LACKS)  # what cannot be repaired
+
 
 def inspect(
     matrices: opt.MatricesArgument,
@@ -110,7 +112,7 @@ def inspect(
         show_table(kernels, header=header, title=title)
         record("kernels", {metric: {"beta": float(beta)} for metric, beta, *_ in kernels})
     if repaired is not None:
-        lost = [i for i, why in unfit.items() if _kind(why) in ("is not finite", _ZERO, _LACKS)]
+        lost = [i for i, why in unfit.items() if _kind(why) in _LOST]
         if lost and not drop_bad:
             raise ValueError(
                 f"{matrices.name}[{lost[0]}] {unfit[lost[0]]}; it cannot be repaired: --drop-bad leaves it out."

@@ -51,6 +51,31 @@ def test_transport_of_every_size(n) -> None:
     np.testing.assert_allclose(single, expected, atol=1e-4 * scale, rtol=0)
 
 
+@pytest.mark.parametrize("n", [1, 2, 8, 24, 25])
+@pytest.mark.parametrize("complex_", [False, True])
+def test_vectors_to_transport_are_checked(n, complex_) -> None:
+    rng = np.random.default_rng(n)
+    G = rng.standard_normal((19, n, 2 * n))
+    G = G + 1j * rng.standard_normal(G.shape) if complex_ else G
+    A, B, *rest = G @ G.conj().swapaxes(1, 2) / n
+    V = np.array(rest)
+    moved = parallel_transport(V, A, B)
+    nearly = V + 1e-13 * rng.standard_normal(V.shape)  # rounding is no error
+    np.testing.assert_allclose(parallel_transport(nearly, A, B), moved, atol=1e-10)
+    for entry in (np.nan, np.inf):
+        bad = V.copy()
+        bad[13, -1, -1] = entry
+        with pytest.raises(
+            ValueError, match=rf"V\[13\] is not finite: its entry \({n - 1}, {n - 1}\)"
+        ):
+            parallel_transport(bad, A, B)
+    if n > 1:
+        bad = V.copy()
+        bad[[7, 13], 0, 1] += 1.0
+        with pytest.raises(ValueError, match=r"V\[7\] is not (symmetric|Hermitian)"):
+            parallel_transport(bad, A, B)
+
+
 def test_means_over_an_axis() -> None:
     X = matrices(12, 3, False).reshape(3, 4, 3, 3)
     for axis in (0, 1, -3):

@@ -11,7 +11,7 @@ from scipy.linalg.blas import dsyrk, dtrsm
 from scipy.linalg.lapack import dpotrf
 
 from spdatoms._utils.threads import blas_threads_for, block_slices, interruptibly
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.exceptions import OutOfRangeError
 from spdatoms.geometry.graded import (
     descending,
@@ -188,8 +188,13 @@ def congruence(L: Floats, A: Floats) -> Floats:
     return symmetric_part(adjoint(L) @ A @ L)
 
 
-def congruent(E: Floats, A: Floats, out: Floats | None = None) -> Floats:
-    """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E serves all A."""
+def congruent(
+    E: Floats, A: Floats, out: Floats | None = None, doubtful: Indices | None = None
+) -> Floats:
+    """E A Eᵀ of symmetric stacks A, exactly symmetric; a stack of one E serves all A.
+
+    ``doubtful`` gets a 1 for every A of at most `LARGEST_IN_LANES` rows that is not exactly symmetric, or not finite.
+    """
     out = np.empty(A.shape) if out is None else out
     if A.shape[-1] > LARGEST_IN_LANES:
         half, columns = E @ A, transpose(E)
@@ -198,7 +203,7 @@ def congruent(E: Floats, A: Floats, out: Floats | None = None) -> Floats:
         mirror(out, 0, A.shape[-1])
         return out
     stacks = np.ascontiguousarray(transpose(E)), np.ascontiguousarray(A)  # by columns
-    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out, None)
+    _spectral_pairs(A.shape[-1], len(A), _CONGRUENCE, 0.0, *stacks, len(E) > 1, 1, out, doubtful)
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from spdatoms.geometry.functions import as_spd, as_tangents
 from spdatoms.geometry.geodesics import whiten
 from spdatoms.geometry.hermitian import as_double, is_complex, real_form, real_type
 from spdatoms.geometry.spectral import (
+    LARGEST_IN_LANES,
+    as_matrices,
     cholesky,
     compose,
     congruent,
@@ -99,7 +102,16 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
         return np.asarray(L @ compose(U, roots) @ inverse)
 
     first, second = as_spd(A, "A"), as_spd(B, "B")
-    vectors = as_tangents(V, "V", base=first)
+    vectors = as_matrices(V, "V")
+    check = cache(partial(as_tangents, vectors, "V", first))
+
+    def moved(E: Floats, block: Floats, out: Floats | None = None) -> Floats:  # checked on the way
+        doubtful = np.full(len(block), block.shape[-1] > LARGEST_IN_LANES, np.int64)
+        found = congruent(E, block, out, doubtful)
+        if doubtful.any():
+            check()
+        return found
+
     E = map_blocks(root_of_ratio, as_double(first), as_double(second))  # once for all vectors
     dtype = np.result_type(first, second, vectors)
-    return map_blocks(congruent, E, vectors, dtype=dtype, in_place=True)
+    return map_blocks(moved, E, vectors, dtype=dtype, in_place=True)

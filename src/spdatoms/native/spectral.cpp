@@ -28,7 +28,7 @@ struct SpectralPairs {
     const double *A, *B;  // (·, n, n); A is null for the identity
     Int step_a, step_b;   // 1, or 0 if one matrix serves all
     double *out;          // (count, n, n), or (count,) for distances
-    Int *open;            // (count,): 1 where digits are lost, or the range is left; null for congruences
+    Int *open;            // (count,): 1 where digits are lost, the range is left, or the B of a congruence is asymmetric
 };
 
 struct SpectralSum {
@@ -115,6 +115,14 @@ INLINE auto well_scaled(Int kind, const double *variances_of_a, Columns B) {
     return (low > LEAST) & (high < GREATEST) & (greatest_ratio <= GRADED * least_ratio);
 }
 
+// Where B is symmetric to the last bit, and finite off the diagonal.
+INLINE auto symmetric(Columns B) {
+    V asymmetry = {};
+    for (Int c = 0; c < B.n; ++c)
+        for (Int r = 0; r < c; ++r) asymmetry += absolute(B(r, c) - B(c, r));
+    return asymmetry == 0.0;
+}
+
 // 0, or NaN where an entry of a symmetric matrix is not finite.
 INLINE V zero_if_finite(Columns A) {
     V sum = {};
@@ -193,7 +201,7 @@ EXPORT Int spectral_pairs(const SpectralPairs *given) {
             if (g.kind != CONGRUENCE) factorise(space.A);
         }
         scatter(g.B, size, chosen_b, places.data(), 1.0, space.B.base);
-        const auto fit = well_scaled(g.kind, variances.data(), space.B);
+        const auto fit = g.kind == CONGRUENCE ? symmetric(space.B) : well_scaled(g.kind, variances.data(), space.B);
         V finite;
         const bool full = first + L <= g.count;
         double *const target = full ? g.out + first * length : last.data();

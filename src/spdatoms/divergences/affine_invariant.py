@@ -14,9 +14,11 @@ from spdatoms._utils.threads import blas_threads_for, block_slices, interruptibl
 from spdatoms._utils.typing import FloatArray, Floats, Indices
 from spdatoms.divergences._factor_pairs import of_each_pair
 from spdatoms.divergences._log_poles import LARGEST_BY_POLES, LOG_LEAST, LOG_LIMIT, LOG_POLES
+from spdatoms.divergences._nearest import nearest_by_bounds
 from spdatoms.divergences._whitened_sums import whitened_sum
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.divergences.gradients import summed_gradients
+from spdatoms.divergences.stein import Stein, SteinSet
 from spdatoms.geometry.batched import inverse, pairs_fill_lanes
 from spdatoms.geometry.frames import CommonFrame
 from spdatoms.geometry.functions import points_between
@@ -57,6 +59,8 @@ _LARGEST_NATIVE, _LARGEST_UNFILLED, _FEWEST_COLUMNS = 512, 200, 3
 # Batches that the kernel takes together, and those of so few pairs that threads could not share them: with one job,
 # too, because the last bits depend on which batches are taken together, and may not depend on n_jobs.
 _GROUP, _PART_OF_GROUP = 4, 2
+# So many times Stein's divergence is not above AIRM²; from this work on it pays to look at it first.
+_STEIN_BOUND, _WORTH_BOUNDS = 8.0, 1_000_000
 # Up to this size eigenvalues of a stack are found sooner than those of one pair after the other.
 _LARGEST_STACKED = 100
 # Up to this size the ratios of pairs are found sooner by rotations than by tridiagonal matrices.
@@ -126,6 +130,28 @@ class FactoredSet(PreparedSet):
         return _scaled_factors(self.matrices)
 
     @cached_property
+    def stein(self) -> SteinSet:
+        """The matrices for Stein's divergence, in double precision."""
+        return SteinSet(np.asarray(self.matrices, np.float64))
+
+    @cached_property
+    def conditions(self) -> Floats:
+        """Numbers not below the condition numbers: tr X · tr X⁻¹."""
+        # No variance of the scaled factors is above 2.
+        inverses = self.packed.inverses
+        return np.asarray(2.0 * self.n * np.einsum("ij,ij->i", inverses, inverses))
+
+    def some(self, chosen: Indices) -> FactoredSet:
+        """Return some of the matrices, not to be compared with others but by their L."""
+        found = FactoredSet(self.matrices[chosen])
+        own, lanes = self.packed, lane_count(np.float64)
+        filled = chosen[lanes_of(len(chosen), lanes)]
+        found.packed = PackedFactors(
+            own.factors_of(filled), own.exponents[filled], own.inverses[:0]
+        )
+        return found
+
+    @cached_property
     def relative_variances(self) -> Floats:
         """The logarithms of the variances, less their mean in every matrix, (m, n)."""
         logs = np.log(np.einsum("mii->mi", self.matrices.astype(np.float64)))
@@ -184,6 +210,30 @@ class AffineInvariant(Divergence):
         if Y is None:
             np.fill_diagonal(out, 0.0)
         return out
+
+    def nearest(
+        self, X: FactoredSet, Y: FactoredSet, k: int, *, n_jobs: int | None = None
+    ) -> tuple[FloatArray, Indices]:
+        """Return the k least of AIRM²(X_i, Y_j) for every i, and their j, the least first.
+
+        Stein's divergence is found much sooner, and 8·S ≤ AIRM², because log cosh t ≤ t²/2.
+        """
+        n = X.n
+        if n > _LARGEST_UNFILLED or len(Y) * (n + 5) ** 3 < _WORTH_BOUNDS:
+            return super().nearest(X, Y, k, n_jobs=n_jobs)
+        dtype = np.result_type(X.matrices, Y.matrices)
+
+        def squared_distances(i: int, chosen: Indices) -> FloatArray:
+            rows, some, out = slice(i, i + 1), Y.some(chosen), np.empty((1, len(chosen)), dtype)
+            _native_rows(n, X.packed, some.packed, rows, -1, out)
+            _answer_open_pairs(X, some, rows, -1, out)
+            return np.asarray(out[0])
+
+        bounds = _STEIN_BOUND * Stein().pairwise(X.stein, Y.stein, n_jobs=n_jobs)
+        # Logarithms of determinants are wrong by rounding times the condition.
+        rounding = 4.0 * _STEIN_BOUND * n * float(np.finfo(np.float64).eps)
+        bounds -= rounding * np.add.outer(X.conditions, Y.conditions)
+        return nearest_by_bounds(bounds, squared_distances, k, dtype, n_jobs)
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return AIRM² of pairs."""

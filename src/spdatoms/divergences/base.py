@@ -345,6 +345,28 @@ class Divergence(AtomSums, ABC):
         ]
         return np.concatenate(values)
 
+    def nearest(
+        self, X: Any, Y: Any, k: int, *, n_jobs: int | None = None
+    ) -> tuple[FloatArray, Indices]:
+        """Return the k least of d(X_i, Y_j) for every i, and their j, the least first.
+
+        Parameters
+        ----------
+        X, Y : PreparedSet
+            What `prepare` returned for the matrices.
+        k : int
+            How many.
+        n_jobs : int, default=None
+            The number of threads.
+
+        Returns
+        -------
+        tuple of ndarray of shape (m, k)
+        """
+        every = self.pairwise(X, Y, n_jobs=n_jobs)
+        indices = np.argsort(every, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(every, indices, axis=1), indices
+
     def kernel_is_guaranteed(self, beta: float, n: int) -> bool:
         """Return whether exp(−β·d) is positive definite on *every* set of n×n matrices.
 

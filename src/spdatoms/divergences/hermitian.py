@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from spdatoms._utils import parameters as allow
-from spdatoms._utils.typing import Array, FloatArray, Floats
+from spdatoms._utils.typing import Array, FloatArray, Floats, Indices
 from spdatoms.divergences._products import rounded
 from spdatoms.divergences.base import Divergence, PreparedSet
 from spdatoms.geometry.geodesics import Geodesics, HermitianGeodesics
@@ -60,6 +60,13 @@ class Hermitian(Divergence):
         """Return d(X_i, Y_j) for all pairs."""
         other = None if Y is None else Y.real
         return self._own(self.divergence.pairwise(X.real, other, n_jobs=n_jobs), X.matrices)
+
+    def nearest(
+        self, X: HermitianSet, Y: HermitianSet, k: int, *, n_jobs: int | None = None
+    ) -> tuple[FloatArray, Indices]:
+        """Return the k least of d(X_i, Y_j) for every i, and their j, the least first."""
+        values, indices = self.divergence.nearest(X.real, Y.real, k, n_jobs=n_jobs)
+        return self._own(values, X.matrices), indices
 
     def paired(self, X: Array, Y: Array) -> FloatArray:
         """Return d(X_i, Y_i) of pairs."""

@@ -165,7 +165,9 @@ def test_volumes_of_bad_tensors_are_repaired_in_place(tmp_path):
     tensors = random_spd(8, 3).reshape(2, 2, 2, 3, 3)
     tensors[0, 0, 0, 0, 0], tensors[1, 1, 1] = np.nan, -tensors[1, 1, 1]
     nibabel.save(nibabel.Nifti1Image(tensors, np.eye(4)), tmp_path / "t.nii")
-    run("inspect", tmp_path / "t.nii", "--repaired", tmp_path / "r.nii", "--drop-bad")
+    said = run("inspect", tmp_path / "t.nii", "--repaired", tmp_path / "r.nii", "--drop-bad")
+    assert "0, voxel (0, 0, 0) is not finite" in said
+    assert "7, voxel (1, 1, 1) is not positive definite" in said
     repaired = np.asarray(nibabel.load(tmp_path / "r.nii").dataobj)
     assert not repaired[0, 0, 0].any()
     np.testing.assert_allclose(repaired[0, 1], tensors[0, 1], rtol=1e-6)

@@ -95,7 +95,11 @@ def inspect(
     record("unfit", {str(i): reason for i, reason in unfit.items()})
     record("summary", dict(summary))
     if unfit:
-        listed = [(str(i), reason) for i, reason in unfit.items()][:_LISTED]
+        first = list(unfit)[:_LISTED]
+        places = [""] * len(first)
+        if read.volume is not None:
+            places = [f", voxel {voxel}" for voxel in read.volume.voxels(first)]
+        listed = [(f"{i}{place}", unfit[i]) for i, place in zip(first, places, strict=True)]
         if len(unfit) > _LISTED:
             listed.append(("…", f"and {len(unfit) - _LISTED} more"))
         show_table(listed, header=("index", f"unfit matrices ({len(unfit)})"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,10 @@ class Volume:
 
     image: Any
     inside: Array
+
+    def voxels(self, some: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the places of some of the matrices, given by their indices, in the volume."""
+        return [tuple(map(int, voxel)) for voxel in np.argwhere(self.inside)[list(some)]]
 
     def keeping(self, some: Array) -> Volume:
         """Return where some of the matrices lie, given by their indices."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,39 @@ def test_the_nearest_is_found_behind_many_with_lower_bounds(always_bounds) -> No
     values, indices = airm.nearest(airm.prepare(np.eye(10)[None]), airm.prepare(Y), 2)
     np.testing.assert_array_equal(indices, [[30, 0]])
     np.testing.assert_allclose(values, [[10 * 1.871**2, 36.0]])
+
+
+@pytest.mark.parametrize(("n", "scale"), [(1, 1e30), (1, 1e-12), (2, 1e-30), (3, 1e30)])
+def test_rounding_of_logarithms_hides_no_neighbour(n, scale, always_bounds) -> None:
+    X = scale * random_spd(1, n, seed=n)
+    rng = np.random.default_rng(0)
+    Y = X * (1.0 + 1e-7 * rng.standard_normal(3000))[:, None, None]
+    for i in range(0, 3000, 300):
+        values, _ = airm.nearest(airm.prepare(Y[i : i + 1]), airm.prepare(Y), 5)
+        every = np.sort(airm.pairwise(airm.prepare(Y[i : i + 1]), airm.prepare(Y))[0])[:5]
+        np.testing.assert_allclose(values[0], every, rtol=1e-3, atol=1e-26)
+
+
+@pytest.mark.parametrize("far", [1e-60, 1e100])
+def test_scales_that_have_no_common_exponent(far, always_bounds) -> None:
+    X = random_spd(60, 5, seed=3)
+    X[7] *= far
+    X[8] *= 1e-3 / far
+    assert_nearest(airm, X[:12], X, 3)
+
+
+def test_all_are_computed_where_bounds_say_little(always_bounds) -> None:
+    """One eigenvalue is far from 1 in all pairs, so that bounds are much lower than distances."""
+    X = np.tile(np.eye(12), (80, 1, 1))
+    X[:, 0, 0] = np.exp(np.linspace(-30.0, 30.0, 80))
+    assert_nearest(airm, X[:9], X, 40)
+
+
+def test_a_pickled_set_is_as_small_as_a_new_one() -> None:
+    own = airm.prepare(random_spd(50, 6))
+    size = len(pickle.dumps(own))
+    airm.nearest(own, own, 3)
+    assert len(pickle.dumps(own)) == size
 
 
 def test_single_precision(always_bounds) -> None:

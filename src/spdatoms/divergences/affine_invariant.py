@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,8 @@ _LARGEST_NATIVE, _LARGEST_UNFILLED, _FEWEST_COLUMNS = 512, 200, 3
 # Batches that the kernel takes together, and those of so few pairs that threads could not share them: with one job,
 # too, because the last bits depend on which batches are taken together, and may not depend on n_jobs.
 _GROUP, _PART_OF_GROUP = 4, 2
-# So many times Stein's divergence is not above AIRM²; from this work on it pays to look at it first.
-_STEIN_BOUND, _WORTH_BOUNDS = 8.0, 1_000_000
+# From this work on it pays to look at Stein's divergence first. No sum of two logarithms of numbers is larger.
+_WORTH_BOUNDS, _LARGEST_LOG = 1_000_000, 1500.0
 # Up to this size eigenvalues of a stack are found sooner than those of one pair after the other.
 _LARGEST_STACKED = 100
 # Up to this size the ratios of pairs are found sooner by rotations than by tridiagonal matrices.
@@ -136,10 +136,9 @@ class FactoredSet(PreparedSet):
 
     @cached_property
     def conditions(self) -> Floats:
-        """Numbers not below the condition numbers: tr X · tr X⁻¹."""
-        # No variance of the scaled factors is above 2.
-        inverses = self.packed.inverses
-        return np.asarray(2.0 * self.n * np.einsum("ij,ij->i", inverses, inverses))
+        """Numbers not below the condition numbers of the matrices with unit diagonals: n · Σ_i a_ii (A⁻¹)_ii."""
+        X = self.stein.matrices
+        return np.asarray(self.n * np.einsum("mii,mii->m", X, inverse(X)))
 
     def some(self, chosen: Indices) -> FactoredSet:
         """Return some of the matrices, not to be compared with others but by their L."""
@@ -149,7 +148,12 @@ class FactoredSet(PreparedSet):
         found.packed = PackedFactors(
             own.factors_of(filled), own.exponents[filled], own.inverses[:0]
         )
+        found.relative_variances = self.relative_variances[chosen]
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is quickly computed anew."""
+        return {"matrices": self.matrices}
 
     @cached_property
     def relative_variances(self) -> Floats:
@@ -216,23 +220,31 @@ class AffineInvariant(Divergence):
     ) -> tuple[FloatArray, Indices]:
         """Return the k least of AIRM²(X_i, Y_j) for every i, and their j, the least first.
 
-        Stein's divergence is found much sooner, and 8·S ≤ AIRM², because log cosh t ≤ t²/2.
+        Stein's divergence S is found much sooner. With the logarithms x_r of the eigenvalues of X⁻¹Y it is Σ s(x_r) for
+        s(x) = log cosh(x/2), and x² is a convex function f of s(x). So AIRM² = Σ f(s(x_r)) ≥ n·f(S/n) ≥ 8·S.
         """
         n = X.n
         if n > _LARGEST_UNFILLED or len(Y) * (n + 5) ** 3 < _WORTH_BOUNDS:
             return super().nearest(X, Y, k, n_jobs=n_jobs)
+        if X.stein.common_exponent(Y.stein) is None:
+            return super().nearest(X, Y, k, n_jobs=n_jobs)
         dtype = np.result_type(X.matrices, Y.matrices)
 
-        def squared_distances(i: int, chosen: Indices) -> FloatArray:
-            rows, some, out = slice(i, i + 1), Y.some(chosen), np.empty((1, len(chosen)), dtype)
+        def squared_distances(i: int, chosen: Indices | None) -> FloatArray:
+            rows, some = slice(i, i + 1), Y if chosen is None else Y.some(chosen)
+            out = np.empty((1, len(some)), dtype)
             _native_rows(n, X.packed, some.packed, rows, -1, out)
             _answer_open_pairs(X, some, rows, -1, out)
             return np.asarray(out[0])
 
-        bounds = _STEIN_BOUND * Stein().pairwise(X.stein, Y.stein, n_jobs=n_jobs)
-        # Logarithms of determinants are wrong by rounding times the condition.
-        rounding = 4.0 * _STEIN_BOUND * n * float(np.finfo(np.float64).eps)
-        bounds -= rounding * np.add.outer(X.conditions, Y.conditions)
+        stein = Stein().pairwise(X.stein, Y.stein, n_jobs=n_jobs)
+        # Of determinants: by rounding times the condition, and by that of the logarithm of a number of any size.
+        rounding = np.add.outer(X.conditions, Y.conditions) + _LARGEST_LOG
+        stein -= 4.0 * n * float(np.finfo(np.float64).eps) * rounding
+        mean = np.maximum(stein, 0.0) / n
+        bounds = (
+            4.0 * n * (mean + np.log1p(np.sqrt(-np.expm1(-2.0 * mean)))) ** 2
+        )  # f(s) = 4 arcosh² eˢ
         return nearest_by_bounds(bounds, squared_distances, k, dtype, n_jobs)
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:

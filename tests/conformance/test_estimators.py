@@ -34,8 +34,10 @@ from conformance.estimators import (
     targets,
 )
 from spdatoms import (
+    MinimumDistanceToMean,
     SPDAlign,
     SPDEnsembleClassifier,
+    SPDKMeans,
     SPDKNeighborsClassifier,
     SPDRecentre,
     SPDSparseClassifierCV,
@@ -114,7 +116,9 @@ def test_queries_in_other_units_get_a_warning(estimator, labelled, fitted) -> No
     asked = getattr(model, "predict", None) or (hasattr(model, "atoms_") and model.transform)
     if (
         not asked
-        or isinstance(estimator, OF_MATRICES)
+        or isinstance(
+            estimator, (*OF_MATRICES, MinimumDistanceToMean, SPDKMeans)
+        )  # these keep means only
         or type(estimator).__name__ in baselines.__all__
     ):
         return

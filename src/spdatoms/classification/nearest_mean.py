@@ -51,7 +51,6 @@ class MinimumDistanceToMean(ScoredClassifier):
     """
 
     hermitian: ClassVar[bool] = True
-    _seen: ClassVar[str] = "means_"
     _stored = holds("classes_", means_=Matrices("C"))
     metric: str | Divergence = allow.parameter(METRIC, default="riemann")
     n_jobs: int | None = allow.parameter(allow.N_JOBS, default=None)

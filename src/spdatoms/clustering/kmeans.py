@@ -133,7 +133,6 @@ class SPDKMeans(
     )
 
     hermitian: ClassVar[bool] = True
-    _seen: ClassVar[str] = "cluster_centers_"
     _stored = holds(cluster_centers_=Matrices("N"))
 
     fit_predict = same_kind(ClusterMixin.fit_predict)

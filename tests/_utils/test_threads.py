@@ -266,6 +266,17 @@ def test_blas_has_one_thread_for_matrices_of_middle_size(call, monkeypatch):
         assert isinstance(blas_threads_for(*sizes), nullcontext)
 
 
+@pytest.mark.parametrize("shape", [None, 5, (None, 4, 4)])
+def test_fit_takes_arrays_of_odd_shapes(shape) -> None:
+    class Odd:
+        def __array__(self, dtype=None, copy=None) -> np.ndarray:
+            return random_spd(6, 4, seed=0)
+
+    X = Odd()
+    X.shape = shape
+    assert len(SPDSparseCoder().fit(X).atoms_) == 6
+
+
 def test_blas_has_one_thread_until_the_last_has_left():
     before = blas_threads()
     with one_blas_thread():

@@ -64,6 +64,8 @@ def test_messages_name_options(files):
     learn = ("learn", files / "X.npy", "--out", files / "m.spdatoms", "--iterations")
     assert "error: --iterations must be an integer ≥ 1, got 0." in run(*learn, 0, code=1)
     assert "error: --atoms must be an integer ≥ 1, got 0." in run(*learn, 1, "--atoms", 0, code=1)
+    named = ("inspect", "folder/n_jobs=2.npy")
+    assert "folder/n_jobs=2.npy: there is no such file" in run(*named, code=1)
 
 
 def test_code_over_atoms(files):

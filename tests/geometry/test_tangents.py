@@ -69,6 +69,8 @@ def test_vectors_to_transport_are_checked(n, complex_) -> None:
             ValueError, match=rf"V\[13\] is not finite: its entry \({n - 1}, {n - 1}\)"
         ):
             parallel_transport(bad, A, B)
+    with pytest.raises(ValueError, match=rf"17, {n}, {n}\).*\(5, {n}, {n}\)"):
+        parallel_transport(V, V[:5], B)
     if n > 1:
         bad = V.copy()
         bad[[7, 13], 0, 1] += 1.0

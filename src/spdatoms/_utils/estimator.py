@@ -123,8 +123,10 @@ def checked_fit(method: Method) -> Method:
         before = dict(vars(self)) if name == "partial_fit" else _forgotten(self)
         try:
             self.check_parameters()
-            shape = getattr(args[0] if args else kwargs.get("X"), "shape", ())
-            with call_of(self, name), blas_threads_for(*shape):
+            with (
+                call_of(self, name),
+                blas_threads_for(*_sizes(args[0] if args else kwargs.get("X"))),
+            ):
                 return method(self, *args, **kwargs)
         except BaseException:
             vars(self).clear()
@@ -132,6 +134,13 @@ def checked_fit(method: Method) -> Method:
             raise
 
     return cast(Method, guarded)
+
+
+def _sizes(X: Any) -> tuple[int, ...]:
+    """Return the shape of an array; nothing of what has another kind of shape, or none."""
+    shape = getattr(X, "shape", ())
+    plain = isinstance(shape, tuple) and all(isinstance(size, int) for size in shape)
+    return shape if plain else ()
 
 
 def _forgotten(estimator: Any) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def _plainly(message: str) -> str:
 
 def _by_options(message: object) -> str:
     """Return text about values of parameters as text about those of options."""
-    given = rf"\b({'|'.join(_OPTIONS)})(=| (?=must be ))"
+    given = rf"(?<![\w/\\.-])({'|'.join(_OPTIONS)})(=| (?=must be ))"  # and not a part of the name of a file
     return re.sub(given, lambda found: f"{_OPTIONS[found[1]]} ", str(message))
 
 

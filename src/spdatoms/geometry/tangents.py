@@ -25,6 +25,7 @@ from spdatoms.geometry.spectral import (
     spd_roots,
     whitened,
 )
+from spdatoms.geometry.validation import common_shape
 
 
 @same_kind
@@ -103,6 +104,7 @@ def parallel_transport(V: ArrayLike, A: ArrayLike, B: ArrayLike) -> FloatArray:
 
     first, second = as_spd(A, "A"), as_spd(B, "B")
     vectors = as_matrices(V, "V")
+    common_shape(vectors.shape, first.shape)
     check = cache(partial(as_tangents, vectors, "V", first))
 
     def moved(E: Floats, block: Floats, out: Floats | None = None) -> Floats:  # checked on the way

@@ -137,8 +137,10 @@ class FactoredSet(PreparedSet):
     @cached_property
     def conditions(self) -> Floats:
         """Numbers not below the condition numbers of the matrices with unit diagonals: n · Σ_i a_ii (A⁻¹)_ii."""
-        X = self.stein.matrices
-        return np.asarray(self.n * np.einsum("mii,mii->m", X, inverse(X)))
+        X, found = self.stein.matrices, np.empty(len(self))
+        for part in block_slices(len(X), max(1, _BLOCK_BYTES // X[0].nbytes)):
+            found[part] = self.n * np.einsum("mii,mii->m", X[part], inverse(X[part]))
+        return found
 
     def some(self, chosen: Indices) -> FactoredSet:
         """Return some of the matrices, not to be compared with others but by their L."""
@@ -242,10 +244,8 @@ class AffineInvariant(Divergence):
         rounding = np.add.outer(X.conditions, Y.conditions) + _LARGEST_LOG
         stein -= 4.0 * n * float(np.finfo(np.float64).eps) * rounding
         mean = np.maximum(stein, 0.0) / n
-        bounds = (
-            4.0 * n * (mean + np.log1p(np.sqrt(-np.expm1(-2.0 * mean)))) ** 2
-        )  # f(s) = 4 arcosh² eˢ
-        return nearest_by_bounds(bounds, squared_distances, k, dtype, n_jobs)
+        roots = mean + np.log1p(np.sqrt(-np.expm1(-2.0 * mean)))  # f(s) = 4 arcosh² eˢ
+        return nearest_by_bounds(4.0 * n * roots**2, squared_distances, k, dtype, n_jobs)
 
     def paired(self, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return AIRM² of pairs."""
